@@ -1,9 +1,9 @@
-//! A template and its data: sources, partials and data are separated by a NUL.
+//! A template and its data: sources, partials, data, messages and the locale are separated by a NUL.
 //!
 //! The time of a render is bounded by the host, not by the engine; so here the loops of a source are bounded.
 
 use waxwing_liquid::{
-    Compiled, Diagnostic, Part, Partial, RenderError, Source, Template, Undefined,
+    Compiled, Diagnostic, Locale, Output, Part, Partial, RenderError, Source, Template, Undefined,
 };
 
 const NOW: u64 = 1_709_618_828_000;
@@ -20,28 +20,39 @@ pub fn check(input: &[u8]) {
     let mut pieces = text.split('\0');
     let mut next = || pieces.next().unwrap_or_default().to_owned();
     let (html, subject, partial, layout, data) = (next(), next(), next(), next(), next());
+    let (messages, locale) = (next(), next());
     let source = |part, text| Source { part, text };
     let template = Template {
         sources: vec![source(Part::Subject, subject), source(Part::Html, html)],
-        partials: vec![Partial { name: "p".to_owned(), text: partial }],
+        partials: [("p", partial), ("messages.json", messages)]
+            .into_iter()
+            .filter(|(name, text)| *name == "p" || !text.is_empty())
+            .map(|(name, text)| Partial { name: name.to_owned(), text })
+            .collect(),
         layout: (!layout.is_empty()).then_some(layout),
     };
     for undefined in [Undefined::Required, Undefined::Nil] {
         match Compiled::new(&template, undefined) {
-            Ok(compiled) => rendered(&compiled, undefined, &data),
+            Ok(compiled) => rendered(&compiled, undefined, &data, &Locale::new(&locale)),
             Err(faults) => explained(&faults),
         }
     }
 }
 
-fn rendered(compiled: &Compiled, undefined: Undefined, data: &str) {
+fn rendered(compiled: &Compiled, undefined: Undefined, data: &str, locale: &Locale) {
     assert!(compiled.weight() > 0);
     let variables = compiled.variables();
     assert!(variables.iter().all(|it| !it.path.is_empty()));
     assert!(undefined == Undefined::Required || variables.iter().all(|it| !it.required));
     let data = if data.is_empty() { "{}" } else { data };
-    let outcome = compiled.render(NOW, data);
-    assert_eq!(outcome, compiled.render(NOW, data), "the same input gives the same output");
+    let again = || compiled.render_in(locale, NOW, data);
+    let outcome = again();
+    assert_eq!(outcome, again(), "the same input gives the same output");
+    answered(compiled.render(NOW, data));
+    answered(outcome);
+}
+
+fn answered(outcome: Result<Output, RenderError>) {
     match outcome {
         Ok(output) => {
             let parts: Vec<Part> = output.bodies.iter().map(|it| it.part).collect();

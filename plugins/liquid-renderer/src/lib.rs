@@ -6,7 +6,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use waxwing_liquid::Compiled;
+use waxwing_liquid::{Compiled, Locale};
 use waxwing_plugin::renderer::{Output, Renderer, Template, Variable};
 use waxwing_plugin::{CallContext, Diagnostic, Failure, Plugin, SelfTestResult};
 
@@ -43,7 +43,11 @@ impl Renderer for LiquidRenderer {
     }
 
     fn render(compiled: &Compiled, ctx: &CallContext, data: &str) -> Result<Output, Failure> {
-        compiled.render(ctx.now_unix_ms, data).map(convert::output).map_err(convert::failure)
+        let output = match &ctx.locale {
+            Some(tag) => compiled.render_in(&Locale::new(tag), ctx.now_unix_ms, data),
+            None => compiled.render(ctx.now_unix_ms, data),
+        };
+        output.map(convert::output).map_err(convert::failure)
     }
 
     fn weight(compiled: &Compiled) -> u32 {

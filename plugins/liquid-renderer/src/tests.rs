@@ -1,6 +1,6 @@
 use waxwing_plugin::renderer::{Part, Renderer, Source, Template};
 use waxwing_plugin::testing::context;
-use waxwing_plugin::{Failure, Pair, Plugin};
+use waxwing_plugin::{CallContext, Failure, Pair, Plugin};
 
 use crate::{LiquidRenderer, Settings};
 
@@ -55,4 +55,20 @@ fn the_settings_say_what_is_required() {
 fn a_fault_keeps_its_place() {
     let faults = renderer("{}").compile(&template("\n{{ a | nope }}")).expect_err("no such filter");
     assert_eq!((faults[0].line, faults[0].part.as_deref()), (2, Some("html")));
+}
+
+#[test]
+fn the_locale_of_the_call_reaches_the_engine() {
+    let mut template = template("{{ locale.lang }} {{ 'files' | t: count: n }}");
+    let messages = r#"{"files": {"one": "{{ count }} Datei", "other": "{{ count }} Dateien"}}"#;
+    template.partials = vec![Pair { key: "messages.json".to_owned(), value: messages.to_owned() }];
+    template.layout = None;
+    let compiled = renderer("{}").compile(&template).expect("the template is good");
+    for (locale, expected) in
+        [(Some("de_at"), "de-AT 1 Datei"), (Some("fi"), "fi 1 Datei"), (None, "en 1 Datei")]
+    {
+        let context = CallContext { locale: locale.map(str::to_owned), ..context() };
+        let output = LiquidRenderer::render(&compiled, &context, r#"{"n": 1}"#);
+        assert_eq!(output.expect("the data is good").bodies[0].text, expected);
+    }
 }

@@ -27,6 +27,36 @@ pub enum Node {
     Call(Box<Call>),
 }
 
+/// Looks at each node, also at those inside of others.
+pub fn each_node<'b>(block: &'b [Node], look: &mut impl FnMut(&'b Node)) {
+    for node in block {
+        look(node);
+        match node {
+            Node::Capture { body, .. } | Node::IfChanged(body) => each_node(body, look),
+            Node::If { branches, otherwise } => {
+                for body in branches.iter().map(|(_, it)| it).chain(otherwise) {
+                    each_node(body, look);
+                }
+            }
+            Node::Case { arms, .. } => arms.iter().for_each(|it| each_node(&it.body, look)),
+            Node::For(it) | Node::TableRow(it) => {
+                for body in std::iter::once(&it.body).chain(&it.otherwise) {
+                    each_node(body, look);
+                }
+            }
+            Node::Text(_)
+            | Node::Output(_)
+            | Node::Assign { .. }
+            | Node::Cycle { .. }
+            | Node::Increment(_)
+            | Node::Decrement(_)
+            | Node::Break
+            | Node::Continue
+            | Node::Call(_) => {}
+        }
+    }
+}
+
 /// A value and the filters that it goes through.
 #[derive(Debug)]
 pub struct Expr {
@@ -69,9 +99,20 @@ pub struct Path {
     pub segments: Vec<Segment>,
 }
 
+impl Path {
+    pub fn new(root: Root, segments: Vec<Segment>) -> Self {
+        let is_own = matches!(&root, Root::Name(name) if &**name == "locale")
+            && matches!(segments.first(), Some(Segment::Key(key) | Segment::Item(key))
+                if matches!(&**key, "lang" | "dir"));
+        Self { root: if is_own { Root::Locale } else { root }, segments }
+    }
+}
+
 #[derive(Debug)]
 pub enum Root {
     Name(Box<str>),
+    /// `locale`, of which `lang` or `dir` is read: the render's own, unless the template binds that name.
+    Locale,
     /// `[expression]` at the start.
     Computed(Box<Primary>),
 }

@@ -3,12 +3,13 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use crate::ast::{Block, Call, CallScope, Literal, Node, Primary};
+use crate::ast::{Block, Call, CallScope, Literal, Node, Primary, each_node};
 use crate::fault::Fault;
+use crate::messages::{self, Messages};
 use crate::mode::Mode;
 use crate::parse::parse;
 use crate::plaintext;
-use crate::template::{Diagnostic, Part, Template, Undefined, Variable};
+use crate::template::{Diagnostic, Part, Partial, Template, Undefined, Variable};
 use crate::unit::{Partials, Unit};
 use crate::variables::{self, Use};
 
@@ -21,6 +22,7 @@ pub struct Compiled {
     /// The text body that the HTML part stands for, and the layout around it.
     pub(crate) derived: Option<(Unit, Option<Unit>)>,
     pub(crate) partials: Partials,
+    pub(crate) messages: Messages,
     pub(crate) uses: Vec<Use>,
     pub(crate) undefined: Undefined,
 }
@@ -34,9 +36,11 @@ impl Compiled {
     /// # Errors
     /// Every fault of every source.
     pub fn new(template: &Template, undefined: Undefined) -> Result<Self, Vec<Diagnostic>> {
+        let (messages, faults) = Messages::of(template);
         let mut compiler = Compiler {
             template,
-            faults: Vec::new(),
+            faults,
+            messages,
             partials: Partials::default(),
             seen: BTreeSet::new(),
             rendered: BTreeSet::new(),
@@ -76,10 +80,11 @@ impl Compiled {
             layout,
             derived,
             partials: compiler.partials,
+            messages: compiler.messages,
             uses: Vec::new(),
             undefined,
         };
-        it.uses = variables::of(it.units(), &it.partials)?;
+        it.uses = variables::of(it.units(), &it.partials, &it.messages)?;
         Ok(it)
     }
 
@@ -108,7 +113,7 @@ impl Compiled {
         let units = self.parts.iter().map(|(_, it)| it).chain(&self.layout).chain(derived);
         let bytes: usize =
             units.chain(self.partials.units()).map(|it| it.source.len() * 5 + 512).sum();
-        u32::try_from(bytes + 1024).unwrap_or(u32::MAX)
+        u32::try_from(bytes + self.messages.weight() + 1024).unwrap_or(u32::MAX)
     }
 }
 
@@ -144,6 +149,7 @@ struct Compiler<'t> {
     template: &'t Template,
     faults: Vec<Diagnostic>,
     partials: Partials,
+    messages: Messages,
 }
 
 impl Compiler<'_> {
@@ -183,6 +189,8 @@ impl Compiler<'_> {
                         self.faults.push(fault.into_diagnostic(label, &source));
                     }
                 }
+                let faults = self.messages.check(&block).into_iter();
+                self.faults.extend(faults.map(|it| it.into_diagnostic(label, &source)));
                 let label = label.to_owned();
                 Some(Unit { label, source, mode, block, last_size: Cell::new(0) })
             }
@@ -198,7 +206,7 @@ impl Compiler<'_> {
         let Primary::Literal(Literal::Str(name) | Literal::Markup(name)) = &call.partial else {
             let names: Vec<_> = self.template.partials.iter().map(|it| it.name.clone()).collect();
             for name in names {
-                if !callers.contains(&name) {
+                if !callers.contains(&name) && name != messages::NAME {
                     self.named_partial(&name, call, mode, callers)?;
                 }
             }
@@ -225,7 +233,8 @@ impl Compiler<'_> {
         if self.seen.contains(&(name.to_owned(), mode as usize)) {
             return Ok(());
         }
-        let Some(partial) = self.template.partials.iter().find(|it| it.name == name) else {
+        let is_named = |it: &&Partial| it.name == name && name != messages::NAME;
+        let Some(partial) = self.template.partials.iter().find(is_named) else {
             return Err(Fault::new(
                 "unknown_partial",
                 call.at,
@@ -279,25 +288,9 @@ impl Compiler<'_> {
 const MAX_PARTIAL_DEPTH: usize = 20;
 
 fn calls_in<'b>(block: &'b Block, out: &mut Vec<&'b Call>) {
-    for node in block {
-        match node {
-            Node::Call(it) => out.push(it),
-            Node::Capture { body, .. } | Node::IfChanged(body) => calls_in(body, out),
-            Node::If { branches, otherwise } => {
-                branches.iter().map(|(_, it)| it).chain(otherwise).for_each(|it| calls_in(it, out));
-            }
-            Node::Case { arms, .. } => arms.iter().for_each(|it| calls_in(&it.body, out)),
-            Node::For(it) | Node::TableRow(it) => {
-                std::iter::once(&it.body).chain(&it.otherwise).for_each(|it| calls_in(it, out));
-            }
-            Node::Text(_)
-            | Node::Output(_)
-            | Node::Assign { .. }
-            | Node::Cycle { .. }
-            | Node::Increment(_)
-            | Node::Decrement(_)
-            | Node::Break
-            | Node::Continue => {}
+    each_node(block, &mut |node| {
+        if let Node::Call(it) = node {
+            out.push(it);
         }
-    }
+    });
 }

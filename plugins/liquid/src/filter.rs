@@ -1,5 +1,7 @@
 //! What a filter is: its name, how many arguments it takes, its function, and what that is given.
 
+use crate::ast::Primary;
+use crate::locale::Locale;
 use crate::mode::Mode;
 use crate::value::Value;
 
@@ -9,12 +11,28 @@ pub struct Filter {
     pub name: &'static str,
     pub min: usize,
     pub max: usize,
-    /// Names of named arguments.
-    pub named: &'static [&'static str],
+    pub named: Named,
     pub run: Run,
+    /// What is seen of its arguments when a template is compiled.
+    pub check: Check,
 }
 
-pub type Run = for<'a> fn(Value<'a>, &Args<'_, 'a>) -> Outcome<'a>;
+/// The names of named arguments.
+#[derive(Debug)]
+pub enum Named {
+    These(&'static [&'static str]),
+    Any,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Run {
+    Function(Function),
+    /// `t`: reads a message, and what that reads.
+    Message,
+}
+
+pub type Function = for<'a> fn(Value<'a>, &Args<'_, 'a>) -> Outcome<'a>;
+pub type Check = fn(&[Primary], &[(Box<str>, Primary)]) -> Result<(), String>;
 pub type Outcome<'a> = Result<Value<'a>, Refused>;
 
 /// Why a filter refuses its input.
@@ -33,6 +51,8 @@ pub struct Args<'v, 'a> {
     pub named: &'v [(&'a str, Value<'a>)],
     pub mode: Mode,
     pub now_unix_ms: u64,
+    /// `None` in a render without a locale.
+    pub locale: Option<&'v Locale>,
 }
 
 impl<'a> Args<'_, 'a> {

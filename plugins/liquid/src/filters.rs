@@ -19,12 +19,13 @@ mod strftime;
 mod text;
 
 pub use array::loop_items;
-pub use html::escape_into;
+pub use html::{escape_into, is_text};
 pub use items::items_of;
 pub use math::DIVIDED_BY_0;
 pub use number::{Number, to_whole};
+pub use strftime::Moment;
 
-use crate::filter::{Filter, Run};
+use crate::filter::{Check, Filter, Function, Named, Run};
 
 /// The filter of that name.
 pub fn find(name: &str) -> Option<&'static Filter> {
@@ -44,11 +45,18 @@ pub fn hint(name: &str) -> String {
         .map_or_else(String::new, |it| format!("; did you mean `{}`?", it.name))
 }
 
-const fn filter(name: &'static str, min: usize, max: usize, run: Run) -> Filter {
-    Filter { name, min, max, named: &[], run }
+const fn filter(name: &'static str, min: usize, max: usize, run: Function) -> Filter {
+    let run = Run::Function(run);
+    Filter { name, min, max, named: Named::These(&[]), run, check: |_, _| Ok(()) }
 }
 
-static FILTERS: [Filter; 66] = [
+/// With a style and a time zone, by place or by name.
+const fn of_time(name: &'static str, run: Function, check: Check) -> Filter {
+    let named = Named::These(&["format", "timezone"]);
+    Filter { named, check, ..filter(name, 0, 2, run) }
+}
+
+static FILTERS: [Filter; 74] = [
     filter("abs", 0, 0, math::abs),
     filter("append", 1, 1, text::append),
     filter("at_least", 1, 1, math::at_least),
@@ -61,8 +69,10 @@ static FILTERS: [Filter; 66] = [
     filter("ceil", 0, 0, math::ceil),
     filter("compact", 0, 1, array::compact),
     filter("concat", 1, 1, array::concat),
-    filter("date", 1, 1, date::date),
-    Filter { name: "default", min: 0, max: 1, named: &["allow_false"], run: text::default },
+    filter("currency", 0, 1, money::currency),
+    of_time("date", date::date, date::check_date),
+    of_time("datetime", date::datetime, date::check_time),
+    Filter { named: Named::These(&["allow_false"]), ..filter("default", 0, 1, text::default) },
     filter("divided_by", 1, 1, math::divided_by),
     filter("downcase", 0, 0, text::downcase),
     filter("escape", 0, 0, html::escape),
@@ -81,7 +91,11 @@ static FILTERS: [Filter; 66] = [
     filter("minus", 1, 1, math::minus),
     filter("modulo", 1, 1, math::modulo),
     filter("money", 0, 1, money::money),
+    filter("money_with_currency", 0, 1, money::money_with_currency),
+    filter("money_without_currency", 0, 1, money::money_without_currency),
     filter("newline_to_br", 0, 0, html::newline_to_br),
+    filter("number", 0, 1, money::number),
+    filter("percent", 0, 1, money::percent),
     filter("plus", 1, 1, math::plus),
     filter("prepend", 1, 1, text::prepend),
     filter("raw", 0, 0, html::raw),
@@ -106,6 +120,15 @@ static FILTERS: [Filter; 66] = [
     filter("strip_html", 0, 0, html::strip_html),
     filter("strip_newlines", 0, 0, text::strip_newlines),
     filter("sum", 0, 1, math::sum),
+    Filter {
+        name: "t",
+        min: 0,
+        max: 0,
+        named: Named::Any,
+        run: Run::Message,
+        check: |_, _| Ok(()),
+    },
+    of_time("time", date::time, date::check_time),
     filter("times", 1, 1, math::times),
     filter("truncate", 0, 2, text::truncate),
     filter("truncatewords", 0, 2, text::truncatewords),

@@ -35,7 +35,9 @@ mod filter;
 mod filters;
 mod html_text;
 mod json;
+mod locale;
 mod machine;
+mod messages;
 mod mode;
 mod parse;
 mod plaintext;
@@ -54,6 +56,7 @@ mod spec;
 mod tests;
 
 pub use compile::Compiled;
+pub use locale::Locale;
 pub use template::{
     Body, Diagnostic, Output, Part, Partial, RenderError, Source, Template, Undefined, Variable,
 };

@@ -4,12 +4,17 @@ mod call;
 mod eval;
 mod exec;
 mod iterate;
+mod message;
 
 use std::rc::Rc;
 
 use crate::ast::SourceOffset;
+use crate::compile::Compiled;
+use crate::locale::Locale;
+use crate::messages::Messages;
 use crate::mode::Mode;
 use crate::plaintext::of_markup;
+use crate::template::Undefined;
 use crate::unit::{Partials, Unit};
 use crate::value::{Object, Str, Value};
 
@@ -92,6 +97,8 @@ pub struct Machine<'a> {
     mode: Mode,
     depth: u32,
     now_unix_ms: u64,
+    locale: Option<&'a Locale>,
+    messages: &'a Messages,
     /// Print objects and arrays; otherwise they are of the wrong type.
     lenient: bool,
     pub missing: Vec<String>,
@@ -102,13 +109,15 @@ pub struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     pub fn new(
-        partials: &'a Partials,
+        compiled: &'a Compiled,
         data: Rc<Object<'a>>,
         now_unix_ms: u64,
-        lenient: bool,
+        locale: Option<&'a Locale>,
     ) -> Self {
         Self {
-            partials,
+            partials: &compiled.partials,
+            messages: &compiled.messages,
+            locale,
             data,
             locals: Vec::new(),
             scopes: Vec::new(),
@@ -120,7 +129,7 @@ impl<'a> Machine<'a> {
             mode: Mode::Text,
             depth: 0,
             now_unix_ms,
-            lenient,
+            lenient: compiled.undefined == Undefined::Nil,
             missing: Vec::new(),
             unprinted: 0,
             wrong: Vec::new(),

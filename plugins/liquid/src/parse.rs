@@ -8,7 +8,7 @@ mod tags;
 
 pub use scan::{Piece, pieces};
 
-use crate::ast::Block;
+use crate::ast::{Block, Primary};
 use crate::fault::Fault;
 use crate::mode::Mode;
 
@@ -31,4 +31,15 @@ pub fn parse(source: &str, mode: Mode) -> Result<Block, Vec<Fault>> {
         faults.retain(|it| it.code != "unclosed_tag");
     }
     if faults.is_empty() { Ok(block) } else { Err(faults) }
+}
+
+/// Parses one value, as it stands between `{{` and `}}`, without filters.
+///
+/// # Errors
+/// It is none, or something follows.
+pub fn value(source: &str) -> Result<Primary, Fault> {
+    let mut cursor = expr::Cursor::new(source, 0, source.len(), Mode::Text)?;
+    let value = cursor.primary()?;
+    cursor.done()?;
+    Ok(value)
 }

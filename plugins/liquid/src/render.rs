@@ -6,6 +6,7 @@ use crate::check;
 use crate::compile::Compiled;
 use crate::fault::Fault;
 use crate::json;
+use crate::locale::Locale;
 use crate::machine::{Machine, Stopped, Whose};
 use crate::mode::Mode;
 use crate::template::{Body, Diagnostic, Output, Part, RenderError, Undefined};
@@ -19,6 +20,28 @@ impl Compiled {
     /// # Errors
     /// Data that the template cannot take, each fault once; or a fault of the template itself.
     pub fn render(&self, now_unix_ms: u64, data: &str) -> Result<Output, RenderError> {
+        self.render_for(None, now_unix_ms, data)
+    }
+
+    /// As [`Compiled::render`], with dates, numbers, amounts and messages as `locale` has them.
+    ///
+    /// # Errors
+    /// As [`Compiled::render`].
+    pub fn render_in(
+        &self,
+        locale: &Locale,
+        now_unix_ms: u64,
+        data: &str,
+    ) -> Result<Output, RenderError> {
+        self.render_for(Some(locale), now_unix_ms, data)
+    }
+
+    fn render_for(
+        &self,
+        locale: Option<&Locale>,
+        now_unix_ms: u64,
+        data: &str,
+    ) -> Result<Output, RenderError> {
         let data = object(data)?;
         let lenient = self.undefined == Undefined::Nil;
         if !lenient {
@@ -27,7 +50,7 @@ impl Compiled {
                 return Err(RenderError::Data(faults));
             }
         }
-        let mut machine = Machine::new(&self.partials, data, now_unix_ms, lenient);
+        let mut machine = Machine::new(self, data, now_unix_ms, locale);
         let bodies = bodies(self, &mut machine).map_err(failure)?;
         if machine.wrong.is_empty() {
             return Ok(Output { bodies, missing: machine.missing });

@@ -2,7 +2,10 @@
 
 mod data;
 mod hostile;
+mod locales;
+mod messages;
 mod output;
+mod readme;
 mod source;
 mod speed;
 mod variables;

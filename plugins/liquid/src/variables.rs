@@ -8,10 +8,12 @@
 
 use std::collections::BTreeMap;
 
+mod message;
 mod reads;
 mod walk;
 
 use crate::machine::MAX_DEPTH;
+use crate::messages::Messages;
 use crate::template::Diagnostic;
 use crate::unit::{Partials, Unit};
 use reads::Reads;
@@ -72,8 +74,9 @@ fn path(steps: &[Step]) -> String {
 pub fn of<'u>(
     units: impl Iterator<Item = (&'u Unit, &'static [&'static str])>,
     partials: &'u Partials,
+    messages: &'u Messages,
 ) -> Result<Vec<Use>, Vec<Diagnostic>> {
-    let mut walker = Walker::new(partials);
+    let mut walker = Walker::new(partials, messages);
     for (unit, given) in units {
         walker.unit(unit, given);
     }

@@ -1,19 +1,112 @@
-//! `date`: reads ISO 8601, RFC 2822, English dates and Unix seconds; writes by `strftime`.
+//! `date`, `time` and `datetime`: read ISO 8601, RFC 2822, English dates and Unix seconds; write by `strftime` or in
+//! the style of a locale, in the offset of the text or in a time zone.
 
 use super::strftime::{Moment, days_from_civil, format};
-use crate::filter::{Args, Outcome};
+use crate::ast::{Literal, Primary};
+use crate::filter::{Args, Outcome, Refused};
+use crate::locale::{self, ENGLISH, Locale, Style, is_zone, local_time};
 use crate::value::Value;
 
 /// What is not a date stays as it is, as in Ruby.
 pub fn date<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    let pattern = args.at(0).to_text();
+    let Some(pattern) = first(args) else { return written(it, args, locale::date) };
+    let pattern = pattern.to_text();
     if pattern.is_empty() {
         return Ok(it);
     }
-    let moment = match &it {
+    if Style::named(&pattern).is_some() {
+        return written(it, args, locale::date);
+    }
+    let moment = moment(&it, args)?;
+    Ok(moment.map_or(it, |it| format(&it, &pattern, args.locale).into()))
+}
+
+pub fn time<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
+    written(it, args, locale::time)
+}
+
+pub fn datetime<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
+    written(it, args, locale::datetime)
+}
+
+/// In the style of the locale; `medium` where there is none.
+fn written<'a>(
+    it: Value<'a>,
+    args: &Args<'_, 'a>,
+    write: fn(&Moment, &Locale, Style) -> String,
+) -> Outcome<'a> {
+    let style = match first(args) {
+        None => Style::Medium,
+        Some(name) => match Style::named(&name.to_text()) {
+            Some(style) => style,
+            None => return Refused::because(unknown_style(&name.to_text())),
+        },
+    };
+    let moment = moment(&it, args)?;
+    Ok(moment.map_or(it, |it| write(&it, args.locale.unwrap_or(&ENGLISH), style).into()))
+}
+
+fn first<'v, 'a>(args: &'v Args<'_, 'a>) -> Option<&'v Value<'a>> {
+    args.get(0).or_else(|| args.named("format"))
+}
+
+fn unknown_style(name: &str) -> String {
+    format!("there is no style `{name}`; there are {}", Style::NAMES)
+}
+
+fn unknown_zone(name: &str) -> String {
+    format!("there is no time zone `{name}`; write one as `Europe/Berlin` or `UTC`")
+}
+
+/// Faults of `date` that are seen when a template is compiled.
+pub fn check_date(args: &[Primary], named: &[(Box<str>, Primary)]) -> Result<(), String> {
+    if args.is_empty() && named.is_empty() {
+        return Err("`date` takes a format, as `'%Y-%m-%d'` or `'long'`".to_owned());
+    }
+    check_zone(args, named)
+}
+
+/// Faults of `time` and `datetime` that are seen when a template is compiled.
+pub fn check_time(args: &[Primary], named: &[(Box<str>, Primary)]) -> Result<(), String> {
+    if let Some(style) = literal(args, 0, named, "format")
+        && Style::named(style).is_none()
+    {
+        return Err(unknown_style(style));
+    }
+    check_zone(args, named)
+}
+
+fn check_zone(args: &[Primary], named: &[(Box<str>, Primary)]) -> Result<(), String> {
+    match literal(args, 1, named, "timezone") {
+        Some(zone) if !is_zone(zone) => Err(unknown_zone(zone)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// An argument that is written in the template.
+fn literal<'p>(
+    args: &'p [Primary],
+    index: usize,
+    named: &'p [(Box<str>, Primary)],
+    name: &str,
+) -> Option<&'p str> {
+    let named = || named.iter().find(|(it, _)| **it == *name).map(|(_, it)| it);
+    match args.get(index).or_else(named)? {
+        Primary::Literal(Literal::Str(it) | Literal::Markup(it)) => Some(it),
+        Primary::Literal(_) | Primary::Path(_) | Primary::Range(_) => None,
+    }
+}
+
+/// The point in time that a value means, in the zone that is asked for. A date without a time of the day is that
+/// date in each zone.
+fn moment(it: &Value<'_>, args: &Args<'_, '_>) -> Result<Option<Moment>, Refused> {
+    let found = match it {
         Value::Int(seconds) => Some(Moment::at(*seconds, 0, 0)),
         Value::Float(seconds) => Some(Moment::at(super::number::saturating(*seconds), 0, 0)),
-        Value::Str(text) | Value::Safe(text) => read(text.trim(), args.now_unix_ms),
+        Value::Str(text) | Value::Safe(text) => {
+            let text = text.trim();
+            read(text, args.now_unix_ms)
+        }
         Value::Nil
         | Value::Blank
         | Value::Empty
@@ -23,7 +116,12 @@ pub fn date<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
         | Value::Range(..)
         | Value::Loop(_) => None,
     };
-    Ok(moment.map_or(it, |it| format(&it, &pattern).into()))
+    let zone = args.get(1).or_else(|| args.named("timezone"));
+    let Some(zone) = zone.filter(|it| !matches!(it, Value::Nil)) else { return Ok(found) };
+    let zone = zone.to_text();
+    let is_known = local_time(&zone, found.as_ref().map_or(0, Moment::unix));
+    let Some(local) = is_known else { return Err(Refused(unknown_zone(&zone))) };
+    Ok(found.map(|it| if it.has_time() { it.in_zone(local) } else { it }))
 }
 
 fn read(text: &str, now_unix_ms: u64) -> Option<Moment> {
@@ -163,7 +261,8 @@ impl Parts {
         valid.then_some(())?;
         let days = days_from_civil(year, month, day);
         let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - self.offset;
-        Some(Moment::at(seconds, nanos, self.offset))
+        let it = Moment::at(seconds, nanos, self.offset);
+        Some(if self.time.is_some() { it } else { it.without_time() })
     }
 }
 

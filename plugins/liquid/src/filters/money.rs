@@ -1,51 +1,46 @@
-//! Amounts in minor units as text: `{{ 1299 | money: "EUR" }}` is `€12.99`.
+//! Numbers, shares and amounts. `money` takes minor units: `{{ 1299 | money: "EUR" }}` is `€12.99`; `currency` takes
+//! decimals: `{{ "12.99" | currency: "EUR" }}`.
 
-use super::number::to_integer;
+use super::number::{count, to_integer};
+use crate::check::kind;
 use crate::filter::{Args, Outcome, Refused};
+use crate::locale::{self, Decimal, ENGLISH, Locale};
 use crate::value::Value;
 
-/// Code, sign, digits behind the point (ISO 4217).
-const CURRENCIES: [(&str, &str, usize); 24] = [
-    ("EUR", "€", 2),
-    ("USD", "$", 2),
-    ("GBP", "£", 2),
-    ("JPY", "¥", 0),
-    ("CNY", "CN¥", 2),
-    ("INR", "₹", 2),
-    ("KRW", "₩", 0),
-    ("BRL", "R$", 2),
-    ("CAD", "CA$", 2),
-    ("AUD", "A$", 2),
-    ("NZD", "NZ$", 2),
-    ("MXN", "MX$", 2),
-    ("ILS", "₪", 2),
-    ("VND", "₫", 0),
-    ("HKD", "HK$", 2),
-    ("BHD", "BHD ", 3),
-    ("IQD", "IQD ", 3),
-    ("JOD", "JOD ", 3),
-    ("KWD", "KWD ", 3),
-    ("LYD", "LYD ", 3),
-    ("OMR", "OMR ", 3),
-    ("TND", "TND ", 3),
-    ("CLP", "CLP ", 0),
-    ("ISK", "ISK ", 0),
+/// Signs of currencies in a render without a locale.
+const SIGNS: [(&str, &str); 15] = [
+    ("EUR", "€"),
+    ("USD", "$"),
+    ("GBP", "£"),
+    ("JPY", "¥"),
+    ("CNY", "CN¥"),
+    ("INR", "₹"),
+    ("KRW", "₩"),
+    ("BRL", "R$"),
+    ("CAD", "CA$"),
+    ("AUD", "A$"),
+    ("NZD", "NZ$"),
+    ("MXN", "MX$"),
+    ("ILS", "₪"),
+    ("VND", "₫"),
+    ("HKD", "HK$"),
 ];
+
+/// No more digits than this are written behind the point.
+const MOST_PLACES: usize = 100;
 
 /// Without a currency the amount has two digits and no sign.
 pub fn money<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    if matches!(it, Value::Nil) {
-        return Ok(Value::Nil);
+    let Some(amount) = minor_units(&it, "money")? else { return Ok(Value::Nil) };
+    let code = code(args);
+    let digits = iso_digits(&code);
+    if let Some(locale) = args.locale {
+        let sign = locale::sign(locale, &code);
+        let amount = Decimal::of_minor(amount, digits);
+        return Ok(locale::amount(amount, locale, sign, digits).into());
     }
-    let Some(amount) = to_integer(&it) else {
-        return Refused::because("`money` takes a whole number of minor units, e.g. cents");
-    };
-    let code = args.at(0).to_text().to_ascii_uppercase();
     let plain = format!("{code}{}", if code.is_empty() { "" } else { " " });
-    let (sign, digits) = CURRENCIES
-        .iter()
-        .find(|(it, ..)| *it == code)
-        .map_or((plain.as_str(), 2), |(_, sign, digits)| (sign, *digits));
+    let sign = SIGNS.iter().find(|(it, _)| *it == code).map_or(plain.as_str(), |(_, sign)| sign);
     let minus = if amount < 0 { "-" } else { "" };
     Ok(format!("{minus}{sign}{}", pointed(amount.unsigned_abs(), digits)).into())
 }
@@ -65,4 +60,85 @@ fn pointed(amount: u64, digits: usize) -> String {
         out.push_str(fraction);
     }
     out
+}
+
+/// With the code of the currency, which means one currency only.
+pub fn money_with_currency<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
+    let Some(amount) = minor_units(&it, "money_with_currency")? else { return Ok(Value::Nil) };
+    let code = code(args);
+    let digits = iso_digits(&code);
+    Ok(locale::amount(Decimal::of_minor(amount, digits), in_locale(args), &code, digits).into())
+}
+
+/// The number alone.
+pub fn money_without_currency<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
+    let Some(amount) = minor_units(&it, "money_without_currency")? else { return Ok(Value::Nil) };
+    let digits = iso_digits(&code(args));
+    Ok(locale::amount(Decimal::of_minor(amount, digits), in_locale(args), "", digits).into())
+}
+
+/// An amount as a decimal number.
+pub fn currency<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
+    let Some(amount) = decimal(&it, "currency")? else { return Ok(Value::Nil) };
+    let (code, locale) = (code(args), in_locale(args));
+    let sign = locale::sign(locale, &code);
+    Ok(locale::amount(amount, locale, sign, iso_digits(&code)).into())
+}
+
+/// With at most three digits behind the point, or with exactly so many.
+pub fn number<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
+    let Some(number) = decimal(&it, "number")? else { return Ok(Value::Nil) };
+    let places = places(args, "number")?;
+    Ok(locale::number(number, in_locale(args), places).into())
+}
+
+/// A share of 1, with no digits behind the point or with exactly so many.
+pub fn percent<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
+    let Some(share) = decimal(&it, "percent")? else { return Ok(Value::Nil) };
+    let places = places(args, "percent")?.unwrap_or(0);
+    Ok(locale::percent(share, in_locale(args), places).into())
+}
+
+fn in_locale<'v>(args: &Args<'v, '_>) -> &'v Locale {
+    args.locale.unwrap_or(&ENGLISH)
+}
+
+fn code(args: &Args<'_, '_>) -> String {
+    args.at(0).to_text().to_ascii_uppercase()
+}
+
+/// `None` for nothing.
+fn minor_units(it: &Value<'_>, filter: &str) -> Result<Option<i64>, Refused> {
+    if matches!(it, Value::Nil) {
+        return Ok(None);
+    }
+    let because = || Refused(format!("`{filter}` takes a whole number of minor units, e.g. cents"));
+    to_integer(it).map(Some).ok_or_else(because)
+}
+
+/// `None` for nothing.
+fn decimal(it: &Value<'_>, filter: &str) -> Result<Option<Decimal>, Refused> {
+    if matches!(it, Value::Nil) {
+        return Ok(None);
+    }
+    let because = || Refused(format!("`{filter}` takes a number, as `12.5`, found {}", kind(it)));
+    Decimal::of(it).map(Some).ok_or_else(because)
+}
+
+fn places(args: &Args<'_, '_>, filter: &str) -> Result<Option<usize>, Refused> {
+    let Some(it) = args.get(0) else { return Ok(None) };
+    let places = to_integer(it).map(count).filter(|it| *it <= MOST_PLACES);
+    let because = || Refused(format!("`{filter}` takes 0 to {MOST_PLACES} digits"));
+    places.map(Some).ok_or_else(because)
+}
+
+/// How many digits of an amount are behind the point (ISO 4217); 2 for what is no currency.
+fn iso_digits(code: &str) -> usize {
+    match code {
+        "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX"
+        | "UYI" | "VND" | "VUV" | "XAF" | "XOF" | "XPF" => 0,
+        "BHD" | "IQD" | "JOD" | "KWD" | "LYD" | "OMR" | "TND" => 3,
+        "CLF" | "UYW" => 4,
+        _ => 2,
+    }
 }

@@ -1,5 +1,7 @@
 //! Calendar arithmetic (proleptic Gregorian) and `strftime` patterns.
 
+use crate::locale::{self, LocalTime, Locale};
+
 /// A point in time with the offset that it is shown in.
 pub struct Moment {
     unix: i64,
@@ -8,6 +10,9 @@ pub struct Moment {
     year: i64,
     month: i64,
     day: i64,
+    has_time: bool,
+    /// What the time zone is called then.
+    zone: Option<String>,
 }
 
 const MONTHS: [&str; 12] = [
@@ -31,15 +36,60 @@ impl Moment {
     pub fn at(unix: i64, nanos: u32, offset: i64) -> Self {
         let unix = unix.clamp(-62_167_219_200, 31_556_889_864_403_199);
         let (year, month, day) = civil_from_days((unix + offset).div_euclid(86_400));
-        Self { unix, nanos, offset, year, month, day }
+        Self { unix, nanos, offset, year, month, day, has_time: true, zone: None }
+    }
+
+    /// A date alone.
+    pub fn without_time(self) -> Self {
+        Self { has_time: false, ..self }
+    }
+
+    /// The same point in time by other clocks.
+    pub fn in_zone(self, local: LocalTime) -> Self {
+        let zone = Some(local.name).filter(|it| it.starts_with(|c: char| c.is_alphabetic()));
+        Self { zone, ..Self::at(self.unix, self.nanos, local.offset) }
+    }
+
+    /// Whether a time of the day was given.
+    pub const fn has_time(&self) -> bool {
+        self.has_time
+    }
+
+    pub const fn unix(&self) -> i64 {
+        self.unix
+    }
+
+    /// Seconds east of Greenwich.
+    pub const fn offset(&self) -> i64 {
+        self.offset
+    }
+
+    pub const fn year(&self) -> i64 {
+        self.year
+    }
+
+    pub const fn month(&self) -> i64 {
+        self.month
+    }
+
+    pub const fn day(&self) -> i64 {
+        self.day
     }
 
     const fn second_of_day(&self) -> i64 {
         (self.unix + self.offset).rem_euclid(86_400)
     }
 
-    const fn hour(&self) -> i64 {
+    pub const fn hour(&self) -> i64 {
         self.second_of_day() / 3600
+    }
+
+    pub const fn minute(&self) -> i64 {
+        self.second_of_day() / 60 % 60
+    }
+
+    pub const fn second(&self) -> i64 {
+        self.second_of_day() % 60
     }
 
     const fn hour12(&self) -> i64 {
@@ -47,7 +97,7 @@ impl Moment {
     }
 
     /// 0 is Sunday.
-    const fn weekday(&self) -> i64 {
+    pub const fn weekday(&self) -> i64 {
         ((self.unix + self.offset).div_euclid(86_400) + 4).rem_euclid(7)
     }
 
@@ -65,8 +115,10 @@ impl Moment {
     }
 }
 
-/// Formats by a pattern; unknown directives stay as written.
-pub fn format(it: &Moment, pattern: &str) -> String {
+/// Formats by a pattern; unknown directives stay as written. Without a locale the names of months and days are
+/// English.
+pub fn format(it: &Moment, pattern: &str, locale: Option<&Locale>) -> String {
+    let names = Names { locale, pattern };
     let mut out = String::new();
     let mut rest = pattern;
     while let Some(at) = rest.find('%') {
@@ -81,7 +133,7 @@ pub fn format(it: &Moment, pattern: &str) -> String {
             out.push_str(directive);
             return out;
         };
-        if let Some(field) = field(it, c, flags) {
+        if let Some(field) = names.field(it, c).or_else(|| field(it, c, flags)) {
             field.write(flags, width.parse().ok(), &mut out);
         } else {
             let length = directive.len() - after.len() + c.len_utf8();
@@ -136,6 +188,26 @@ fn swapped(text: &str) -> String {
     if text.chars().any(char::is_lowercase) { text.to_uppercase() } else { text.to_lowercase() }
 }
 
+/// Where the names of a pattern come from.
+struct Names<'l> {
+    locale: Option<&'l Locale>,
+    pattern: &'l str,
+}
+
+impl Names<'_> {
+    fn field(&self, it: &Moment, directive: char) -> Option<Field> {
+        let name = locale::name(it, self.locale?, directive, || self.has_day());
+        name.map(Field::Text)
+    }
+
+    /// Whether the pattern has the day of the month: "5 марта", and "март" without it.
+    fn has_day(&self) -> bool {
+        let flag = |c: char| "-_0^#:".contains(c) || c.is_ascii_digit();
+        let directives = self.pattern.split('%').skip(1).map(|it| it.trim_start_matches(flag));
+        directives.into_iter().any(|it| it.starts_with(['d', 'e']))
+    }
+}
+
 fn field(it: &Moment, c: char, flags: &str) -> Option<Field> {
     let name = |names: &[&'static str], i: i64| {
         Field::Text(
@@ -152,7 +224,7 @@ fn field(it: &Moment, c: char, flags: &str) -> Option<Field> {
         it @ Field::Number(..) => it,
     };
     let two = |it| Field::Number(it, 2, '0');
-    let nested = |pattern| Field::Text(format(it, pattern));
+    let nested = |pattern| Field::Text(format(it, pattern, None));
     Some(match c {
         'Y' => Field::Number(it.year, 4, '0'),
         'C' => two(it.year.div_euclid(100)),
@@ -167,8 +239,8 @@ fn field(it: &Moment, c: char, flags: &str) -> Option<Field> {
         'k' => Field::Number(it.hour(), 2, ' '),
         'I' => two(it.hour12()),
         'l' => Field::Number(it.hour12(), 2, ' '),
-        'M' => two(it.second_of_day() / 60 % 60),
-        'S' => two(it.second_of_day() % 60),
+        'M' => two(it.minute()),
+        'S' => two(it.second()),
         'L' => Field::Number(i64::from(it.nanos / 1_000_000), 3, '0'),
         'N' => Field::Number(i64::from(it.nanos), 9, '0'),
         'P' => Field::Text(if it.hour() < 12 { "am" } else { "pm" }.to_owned()),
@@ -184,7 +256,11 @@ fn field(it: &Moment, c: char, flags: &str) -> Option<Field> {
         'W' => two((it.year_day() + 6 - (it.weekday() + 6) % 7) / 7),
         's' => Field::Number(it.unix, 1, '0'),
         'z' => Field::Text(zone(it.offset, flags.contains(':'))),
-        'Z' => Field::Text(if it.offset == 0 { "UTC".to_owned() } else { zone(it.offset, true) }),
+        'Z' => Field::Text(match &it.zone {
+            Some(name) => name.clone(),
+            None if it.offset == 0 => "UTC".to_owned(),
+            None => zone(it.offset, true),
+        }),
         'n' => Field::Text("\n".to_owned()),
         't' => Field::Text("\t".to_owned()),
         '%' => Field::Text("%".to_owned()),

@@ -8,8 +8,9 @@ use crate::ast::{
     Segment, Sense,
 };
 use crate::check::kind;
-use crate::filter::Args;
+use crate::filter::{Args, Run};
 use crate::filters::{DIVIDED_BY_0, Number};
+use crate::locale::ENGLISH;
 use crate::value::{Incomparable, Str, Value, is_same, order};
 
 impl<'a> Machine<'a> {
@@ -26,6 +27,7 @@ impl<'a> Machine<'a> {
     }
 
     fn filter(&mut self, value: Value<'a>, call: &'a FilterCall) -> Result<Value<'a>, Stopped> {
+        let Run::Function(run) = call.filter.run else { return self.message(&value, call) };
         let args: Vec<_> = call.args.iter().map(|it| self.primary(it)).collect();
         let named: Vec<_> = call.named.iter().map(|(key, it)| (&**key, self.primary(it))).collect();
         let args = Args {
@@ -33,8 +35,9 @@ impl<'a> Machine<'a> {
             named: &named,
             mode: self.mode,
             now_unix_ms: self.now_unix_ms,
+            locale: self.locale,
         };
-        (call.filter.run)(value, &args).map_err(|it| {
+        run(value, &args).map_err(|it| {
             let fixed = !call.args.is_empty()
                 && call.args.iter().all(|it| matches!(it, Primary::Literal(_)));
             let whose = if it.0 == DIVIDED_BY_0 && fixed { Whose::Template } else { Whose::Data };
@@ -56,15 +59,20 @@ impl<'a> Machine<'a> {
     /// A path that leads nowhere is `nil`, and is noted: unless a condition or `default` takes care of
     /// it, the message has a blank in its place.
     fn path(&mut self, path: &'a Path) -> Value<'a> {
+        let mut segments = path.segments.as_slice();
         let root = match &path.root {
             Root::Name(name) => self.name(name),
             Root::Computed(it) => {
                 let name = self.primary(it);
                 name.as_str().and_then(|it| self.name(it))
             }
+            Root::Locale => match self.binding("locale") {
+                Some(it) => Some(it.value.clone()),
+                None => self.of_locale(&mut segments),
+            },
         };
         let mut value = root.unwrap_or(Value::Nil);
-        for segment in &path.segments {
+        for segment in segments {
             let next = match segment {
                 Segment::Key(key) => value.property(key),
                 Segment::Item(key) => value.item(key),
@@ -80,6 +88,16 @@ impl<'a> Machine<'a> {
             self.note_missing(path);
         }
         value
+    }
+
+    /// `lang` or `dir`, as the first of the segments says.
+    fn of_locale(&self, segments: &mut &'a [Segment]) -> Option<Value<'a>> {
+        let locale = self.locale.unwrap_or(&ENGLISH);
+        let (Segment::Key(key) | Segment::Item(key), rest) = segments.split_first()? else {
+            return None;
+        };
+        *segments = rest;
+        Some(if &**key == "lang" { locale.lang() } else { locale.dir() }.into())
     }
 
     fn name(&self, name: &str) -> Option<Value<'a>> {
@@ -109,14 +127,17 @@ impl<'a> Machine<'a> {
 
     /// The path in the data that a path of the template stands for.
     pub(super) fn origin(&self, path: &Path) -> Option<String> {
-        let Root::Name(name) = &path.root else {
-            return None;
+        let name: &str = match &path.root {
+            Root::Name(name) => name,
+            Root::Locale => "locale",
+            Root::Computed(_) => return None,
         };
         let mut out = match self.binding(name) {
+            None if matches!(path.root, Root::Locale) => return None,
             Some(it) => it.origin.as_deref()?.to_owned(),
-            None if matches!(&**name, "forloop" | "tablerowloop") => return None,
-            None if self.counters.iter().any(|(it, _)| **it == **name) => return None,
-            None => name.as_ref().to_owned(),
+            None if matches!(name, "forloop" | "tablerowloop") => return None,
+            None if self.counters.iter().any(|(it, _)| *it == name) => return None,
+            None => name.to_owned(),
         };
         for segment in &path.segments {
             match segment {

@@ -6,6 +6,7 @@ use crate::ast::{
     Segment, Sense, SourceOffset,
 };
 use crate::fault::Fault;
+use crate::filter::Named;
 use crate::filters;
 use crate::mode::Mode;
 
@@ -171,12 +172,14 @@ impl<'s> Cursor<'s> {
             let message = format!("`{name}` takes {wanted} arguments, found {}", args.len());
             return Err(Fault::new("filter_arguments", at, message));
         }
-        if let Some((key, _)) =
-            named.iter().find(|(it, _): &&(Box<str>, _)| !filter.named.contains(&&**it))
+        if let Named::These(known) = filter.named
+            && let Some((key, _)) =
+                named.iter().find(|(it, _): &&(Box<str>, _)| !known.contains(&&**it))
         {
             let message = format!("`{name}` has no argument `{key}`");
             return Err(Fault::new("filter_arguments", at, message));
         }
+        (filter.check)(&args, &named).map_err(|it| Fault::new("filter_arguments", at, it))?;
         Ok(FilterCall { at, filter, args, named })
     }
 
@@ -257,7 +260,7 @@ impl<'s> Cursor<'s> {
                 });
                 self.close("]")?;
             } else {
-                return Ok(Primary::Path(Path { root, segments }));
+                return Ok(Primary::Path(Path::new(root, segments)));
             }
         }
     }

@@ -8,7 +8,9 @@ use crate::ast::{
     Arm, Bound, Call, CallScope, Comparison, Condition, CycleName, Expr, For, Literal, Node,
     Offset, Path, Primary, Root, Segment, own_variable,
 };
+use crate::filter::Run;
 use crate::machine::CALL_DEPTH;
+use crate::messages::{self, Messages};
 use crate::mode::Mode;
 use crate::unit::{Partials, Unit};
 
@@ -17,7 +19,7 @@ const BUDGET: u32 = 500_000;
 
 /// What a name that the template bound stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Meaning {
+pub(super) enum Meaning {
     /// Something that was computed, of what was read for it.
     Own(Rc<Reads>),
     /// A part of the data.
@@ -26,17 +28,20 @@ enum Meaning {
 
 /// What one of several ways through a template reads and binds.
 #[derive(Default)]
-struct Way<'a> {
-    reads: Reads,
+pub(super) struct Way<'a> {
+    pub(super) reads: Reads,
     /// The last meaning of each name.
-    bound: BTreeMap<&'a str, Meaning>,
+    pub(super) bound: BTreeMap<&'a str, Meaning>,
 }
 
 pub struct Walker<'a> {
     partials: &'a Partials,
+    pub(super) messages: &'a Messages,
+    /// The names of arguments with which any message may be called, so far.
+    pub(super) any_message_with: BTreeSet<Vec<&'a str>>,
     pub(super) uses: Uses,
     locals: Vec<(&'a str, Meaning)>,
-    scopes: Vec<(&'a str, Meaning)>,
+    pub(super) scopes: Vec<(&'a str, Meaning)>,
     /// What was read whatever the data is: of the unit, and of each way around the node at hand.
     reads: Vec<Reads>,
     /// A `break` or `continue` was passed in the loop at hand: what follows may be skipped.
@@ -55,10 +60,12 @@ impl Meaning {
 }
 
 impl<'a> Walker<'a> {
-    pub fn new(partials: &'a Partials) -> Self {
+    pub fn new(partials: &'a Partials, messages: &'a Messages) -> Self {
         let (locals, scopes, reads) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             partials,
+            messages,
+            any_message_with: BTreeSet::new(),
             uses: Uses::default(),
             locals,
             scopes,
@@ -103,7 +110,7 @@ impl<'a> Walker<'a> {
         self.depth -= 1;
     }
 
-    fn spend(&mut self, work: usize) {
+    pub(super) fn spend(&mut self, work: usize) {
         self.left = self.left.saturating_sub(u32::try_from(work).unwrap_or(u32::MAX));
     }
 
@@ -117,7 +124,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Looks at all ways, of which one is taken, and notes what they have in common.
-    fn ways(&mut self, look: impl FnOnce(&mut Self) -> Vec<Way<'a>>) {
+    pub(super) fn ways(&mut self, look: impl FnOnce(&mut Self) -> Vec<Way<'a>>) {
         let mut ways = look(self).into_iter();
         let Some(mut common) = ways.next() else { return };
         for way in ways {
@@ -171,7 +178,7 @@ impl<'a> Walker<'a> {
     }
 
     /// What is read while something is looked at, without noting it.
-    fn read_by(&mut self, look: impl FnOnce(&mut Self)) -> Reads {
+    pub(super) fn read_by(&mut self, look: impl FnOnce(&mut Self)) -> Reads {
         self.reads.push(Reads::default());
         look(self);
         self.reads.pop().unwrap_or_default()
@@ -245,7 +252,7 @@ impl<'a> Walker<'a> {
     }
 
     /// What a name stands for that is given to a value. The value is read where that name is read.
-    fn named(&mut self, it: &'a Primary) -> Meaning {
+    pub(super) fn named(&mut self, it: &'a Primary) -> Meaning {
         match self.meaning(it) {
             Some(meaning) => {
                 self.primary(it, Reading::Optional);
@@ -265,7 +272,11 @@ impl<'a> Walker<'a> {
             reading
         };
         self.primary(&it.value, reading);
-        for call in &it.filters {
+        for (i, call) in it.filters.iter().enumerate() {
+            if let Run::Message = call.filter.run {
+                self.message(call, messages::key(it, i));
+                continue;
+            }
             let optional = call.filter.name == "default";
             let reading = if optional { Reading::Optional } else { Reading::Required };
             call.args.iter().for_each(|it| self.primary(it, reading));
@@ -284,7 +295,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn primary(&mut self, it: &'a Primary, reading: Reading) {
+    pub(super) fn primary(&mut self, it: &'a Primary, reading: Reading) {
         match it {
             Primary::Literal(_) => {}
             Primary::Range(ends) => {
@@ -325,15 +336,18 @@ impl<'a> Walker<'a> {
 
     /// Where a path leads, up to what is computed; `None` where that is not known, or of a loop.
     fn place(&self, path: &Path) -> Option<Meaning> {
-        let Root::Name(name) = &path.root else {
-            return None;
+        let name: &str = match &path.root {
+            Root::Name(name) => name,
+            Root::Locale => "locale",
+            Root::Computed(_) => return None,
         };
         let bound = self.scopes.iter().rev().chain(self.locals.iter().rev());
-        let mut steps = match bound.into_iter().find(|(it, _)| **it == **name) {
+        let mut steps = match bound.into_iter().find(|(it, _)| *it == name) {
             Some((_, it @ Meaning::Own(_))) => return Some(it.clone()),
             Some((_, Meaning::Alias(steps))) => steps.clone(),
-            None if matches!(&**name, "forloop" | "tablerowloop") => return None,
-            None => vec![Step::Key(name.as_ref().to_owned())],
+            None if matches!(name, "forloop" | "tablerowloop") => return None,
+            None if matches!(path.root, Root::Locale) => return None,
+            None => vec![Step::Key(name.to_owned())],
         };
         for segment in &path.segments {
             match segment {
