@@ -9,6 +9,9 @@ use waxwing_tests::{Answer, Server};
 use super::text;
 use crate::fixture::message;
 
+/// A partial that is there.
+const PARTIAL: &str = "farewell";
+
 /// An operation, with a path that leads to things that are there.
 #[derive(Debug, Clone)]
 pub struct Operation {
@@ -33,6 +36,7 @@ pub struct Things {
 impl Things {
     /// A message, a webhook and a domain of a key's account.
     pub async fn of(server: &Server, key: &str) -> Self {
+        let account_key = key;
         let message = server.send(key, &message("ada@example.com")).await.message_id();
         let webhook = json!({"url": "https://hooks.example/waxwing"});
         let webhook = server.post("/v1/webhooks", key, &webhook, &[]).await;
@@ -41,6 +45,12 @@ impl Things {
         let spare = server.post("/v1/keys", key, &json!({"name": "Spare"}), &[]).await;
         assert_eq!(spare.status, 201, "{}", spare.body);
         let (key, account) = (text(&spare.body["id"]), text(&spare.body["accountId"]));
+        let partial = json!({"slug": PARTIAL, "draft": {"html": "<p>Bye</p>"}});
+        let publish = format!("/v1/partials/{PARTIAL}/publish");
+        for (path, body) in [("/v1/partials", partial), (&publish, json!({}))] {
+            let answer = server.post(path, account_key, &body, &[]).await;
+            assert!(answer.status < 300, "{}", answer.body);
+        }
         Self { message, webhook: text(&webhook.body["id"]), domain, key, account }
     }
 }
@@ -78,6 +88,11 @@ impl Operation {
     }
 
     fn new(method: Method, known_as: &str, things: &Things) -> Self {
+        let slug = match known_as.split('/').nth(2) {
+            Some("layouts") => "base",
+            Some("partials") => PARTIAL,
+            _ => "verification-code",
+        };
         let path = known_as
             .replace("{id}", &things.message)
             .replace("{webhook}", &things.webhook)
@@ -86,7 +101,7 @@ impl Operation {
             .replace("{account}", &things.account)
             .replace("{delivery}", "evt_01ARZ3NDEKTSV4RRFFQ69G5FAV")
             .replace("{address}", "gone@example.com")
-            .replace("{slug}", "verification-code")
+            .replace("{slug}", slug)
             .replace("{revision}", "1")
             .replace("{slot}", "liquid-renderer");
         assert!(!path.contains('{'), "{known_as}: say here what its names stand for");
@@ -104,6 +119,21 @@ impl Operation {
             ("POST", "/v1/credits/grants") => {
                 Some(json!({"accountId": things.account, "amount": 1}))
             }
+            ("POST", "/v1/templates") => {
+                Some(json!({"slug": "made", "draft": {"subject": "s", "text": "t"}}))
+            }
+            ("POST", "/v1/layouts" | "/v1/partials") => {
+                Some(json!({"slug": "made", "draft": {"html": "x"}}))
+            }
+            ("PATCH", path) if path.ends_with("/{slug}") => Some(json!({})),
+            ("PUT", "/v1/templates/{slug}/draft") => Some(json!({"subject": "s", "text": "t"})),
+            ("PUT", path) if path.ends_with("/draft") => Some(json!({"html": "x"})),
+            ("POST", path) if path.ends_with("/{slug}/rollback") => Some(json!({"revision": 1})),
+            ("POST", path) if path.ends_with("/{slug}/duplicate") => Some(json!({"slug": "copy"})),
+            ("POST", path) if path.ends_with("/{slug}/test") => {
+                Some(json!({"to": ["ada@example.com"]}))
+            }
+            ("POST", path) if path.contains("/{slug}/") => Some(json!({})),
             ("POST", "/v1/domains") => Some(json!({"name": "new.example", "sandbox": true})),
             ("POST", "/v1/suppressions") => Some(address),
             ("POST", "/v1/suppressions/batch") => Some(json!({"data": [address]})),
@@ -132,6 +162,17 @@ impl Operation {
         let roots =
             ["/v1/plugins", "/v1/decisions", "/v1/queue", "/v1/accounts", "/v1/credits/grants"];
         roots.iter().any(|root| path.starts_with(root)) || path.contains('?')
+    }
+
+    /// Whether it is about templates, layouts or partials.
+    pub fn is_of_templates(&self) -> bool {
+        let roots = ["/v1/templates", "/v1/layouts", "/v1/partials"];
+        roots.iter().any(|root| self.known_as.starts_with(root))
+    }
+
+    /// Whether it shows what an author's draft would do, and changes nothing.
+    pub fn tries(&self) -> bool {
+        ["/preview", "/validate", "/test"].iter().any(|end| self.known_as.ends_with(end))
     }
 
     /// Makes the request with a key.
