@@ -170,14 +170,13 @@ fn load(files: &Files, folder: &Path, layouts: &Path) -> Result<Folder, FolderEr
 /// A layout is a file, or a folder where it has texts.
 fn load_layout(files: &Files, layouts: &Path, name: &Slug) -> Result<TemplateSource, FolderError> {
     let file = layouts.join(format!("{name}.liquid"));
-    let (path, mut body) = match files.read(&file)? {
-        Some(html) => (file, Map::from_iter([("html".to_owned(), html.into())])),
-        None => {
-            let folder = layouts.join(name.as_str());
-            files.required(&folder.join("html.liquid"))?;
-            let body = texts(files, &folder)?;
-            (folder, body)
-        }
+    let (path, mut body) = if let Some(html) = files.read(&file)? {
+        (file, Map::from_iter([("html".to_owned(), html.into())]))
+    } else {
+        let folder = layouts.join(name.as_str());
+        files.required(&folder.join("html.liquid"))?;
+        let body = texts(files, &folder)?;
+        (folder, body)
     };
     body.insert("name".to_owned(), name.as_str().into());
     source(body, TemplateKind::Layout, &path)
@@ -236,7 +235,12 @@ fn flatten(table: Map<String, Value>, before: &str, messages: &mut Map<String, V
         let key = if before.is_empty() { name } else { format!("{before}.{name}") };
         match value {
             Value::Object(inner) if !is_plural(&inner) => flatten(inner, &key, messages),
-            value => {
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_)
+            | Value::Object(_) => {
                 messages.insert(key, value);
             }
         }

@@ -66,7 +66,7 @@ pub async fn plant(running: &RunningServer, data: &DataDir) -> Result<Seed, CliE
     brand(running, &account).await?;
     credits(running, account.id).await?;
     domain(running, &account).await?;
-    templates(running, account.id).await?;
+    Box::pin(templates(running, account.id)).await?;
     let published = running.store.templates(account.id).await?;
     let example = published.into_iter().find(|version| version.slug.as_str() == TEMPLATE);
     Ok(Seed {
