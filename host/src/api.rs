@@ -7,7 +7,7 @@ mod admin;
 mod batch;
 mod body;
 mod brand;
-pub mod client;
+pub mod client_address;
 pub mod control_token;
 mod credits;
 mod decisions;
@@ -46,7 +46,7 @@ use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
-use client::TrustedProxies;
+use client_address::TrustedProxies;
 pub use state::{Api, ApiParts, BodyLimits, RequestLimits};
 
 /// JSON from that size on is compressed for clients that take it.

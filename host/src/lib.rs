@@ -1,5 +1,6 @@
 #![doc = include_str!("../ARCHITECTURE.md")]
 
+// Lowest layer first; tests/tidy enforces it (ARCHITECTURE.md, Layers).
 pub mod clock;
 pub mod id;
 

@@ -1,14 +1,14 @@
 //! From a configuration to a running server, and back.
 
-mod accept;
 mod bounces;
 mod check;
+pub mod cli_settings;
 mod connection_limits;
 pub mod data_dir;
 mod delivery;
 mod descriptors;
 mod directory;
-pub mod domains;
+pub mod domain_checks;
 mod http;
 mod inbox;
 mod lifecycle;
@@ -18,9 +18,11 @@ pub mod master_key;
 pub mod plugins;
 mod relay;
 mod reload;
+pub mod resolvers;
 pub mod smtp;
 mod start_error;
 mod tasks;
+mod tcp_listener;
 pub mod tls;
 pub mod webhooks;
 mod start;

@@ -62,7 +62,7 @@ pub use decisions::{
     DecisionFilter, DecisionPage, DecisionRef, DecisionRow, InvalidDecisionRef, RefusalRecord,
 };
 pub use domain_checks::{CheckRow, Checked, DomainDetails, OtherDomains, Sight};
-pub use domain_keys::{SealedKey, SigningKeys};
+pub use domain_keys::{PublishedKey, SealedKey, SigningKeys};
 pub use domains::{AddingFacts, DomainRow, NewDomain};
 pub use drive_while::drive_while;
 pub use error::StoreError;
@@ -74,7 +74,7 @@ pub use kept_answers::Origin;
 pub use message_details::{AttemptRow, MessageDetails, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
 pub use queue_view::{LastAttempt, MAX_COUNTED, Queued, WaitingGroup};
-pub use reports::{NewReport, PublishedKey, Recorded, ReportKind, Reported};
+pub use reports::{NewReport, Recorded, ReportKind, Reported};
 pub use retention::{FinishedPlace, Walked};
 pub use retry::{RetryFilter, RetryOutcome};
 pub use samples::{SampleOutcome, SampleRecord, SampleRow, sample_identity};

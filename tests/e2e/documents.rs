@@ -114,7 +114,7 @@ fn every_configuration_of_every_document_is_without_a_fault() {
                     .any(|it| line.starts_with(it))
             };
             let toml: Vec<&str> = block.lines().filter(|line| !is_of_the_reader(line)).collect();
-            let toml = toml.join("\n").replace("/etc/waxwing/relay.password", &password);
+            let toml = toml.join("\n").replace("/etc/waxwing/provider.password", &password);
             let toml = toml.replace("wxpub_…", &format!("wxpub_{}=", "A".repeat(43)));
             fs::write(home.path().join("waxwing.toml"), toml).expect("written");
             let mut check = Command::new(waxwing_tests::binary());

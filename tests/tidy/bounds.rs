@@ -18,6 +18,11 @@ What the server takes at most: sizes, counts, times and how much runs at one tim
 have, and which a running server takes on SIGHUP), and the value is its default. What has no key is a constant of
 the code, in the file that is named (below `host/src`, or `host/crates`).
 
+From a symptom to its row: search this page for the code that the client got (421, 429, 452, 503). Over SMTP the words of
+the reply say which bound it was, and [REPLIES.md](src/relay/REPLIES.md) has the cause and the remedy of each. A connection
+that was refused is counted by the label `reason` of `waxwing_http_connections_refused_total` or
+`waxwing_smtp_connections_refused_total`, every other refusal by the label `code` of `waxwing_refusals_total`.
+
 This file is written by `WAXWING_WRITE=1 cargo test --workspace --test tidy bounds`: the values are those of the code.
 ";
 /// A line for each row: its place, what it bounds, what happens beyond it, and what stands for a missing default.
@@ -92,7 +97,9 @@ fn table(constants: &[Constant], keys: &[Key], broken: &mut Vec<String>) -> Stri
             Some((file, name)) => {
                 named.insert((file, name));
                 let is_it = |it: &&Constant| it.file == file && it.name == name;
-                (constants.iter().find(is_it).map(|it| it.value.to_string()), file)
+                let words = columns.get(3).copied().unwrap_or("{}");
+                let value = |it: &Constant| words.replace("{}", &it.value.to_string());
+                (constants.iter().find(is_it).map(value), file)
             }
         };
         match value {

@@ -93,7 +93,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
     (
         "api",
         &[
-            &["client", "control_token", "lists", "precompressed", "readiness", "shapes"],
+            &["client_address", "control_token", "lists", "precompressed", "readiness", "shapes"],
             &["request_context", "state"],
             &["problem"],
             &["body", "fields", "query"],
@@ -123,10 +123,17 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
     (
         "server",
         &[
-            &["accept", "connection_limits", "descriptors", "directory", "tasks"],
+            &[
+                "connection_limits",
+                "descriptors",
+                "directory",
+                "resolvers",
+                "tasks",
+                "tcp_listener",
+            ],
             &["data_dir", "listeners", "smtp"],
-            &["domains", "master_key", "tls"],
-            &["delivery", "webhooks"],
+            &["domain_checks", "master_key", "tls"],
+            &["cli_settings", "delivery", "webhooks"],
             &["start_error"],
             &["bounces", "inbox", "relay"],
             &["limits"],

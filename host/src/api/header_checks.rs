@@ -13,7 +13,7 @@ use super::problem::Problem;
 /// different ones of two `Host` lines would send one request to two places (RFC 9112, section 3.2).
 pub async fn well_formed(request: Request, next: Next) -> Response {
     let problem = if !has_one_host(&request) {
-        let message = "a request has exactly one Host header, with a host and nothing else";
+        let message = "send one Host header: a host, optionally a port";
         Problem::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
     } else if is_encoded(&request) {
         let message = "a body is taken as it is; send it without Content-Encoding";

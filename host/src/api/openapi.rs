@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use axum::response::Response;
 use http::HeaderMap;
 use serde_json::Value;
-use utoipa::openapi::path::{HttpMethod, OperationBuilder, PathItem, PathsBuilder};
+use utoipa::openapi::path::{HttpMethod, OperationBuilder, Parameter, PathItem, PathsBuilder};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::AnyOf;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
@@ -182,6 +182,15 @@ impl Modify for Blocks {
                 let text = text.replace("template", kind);
                 let item = serde_json::from_str(&text).expect("it was printed");
                 paths.insert(path.replace("template", kind), item);
+            }
+        }
+        // The server has layouts and partials, and no templates.
+        for (_, item) in paths.iter_mut().filter(|(path, _)| path.starts_with("/v1/templates")) {
+            let PathItem { get, put, post, patch, delete, .. } = item;
+            for operation in [get, put, post, patch, delete].into_iter().flatten() {
+                let is_owner =
+                    |it: &RefOr<Parameter>| matches!(it, RefOr::T(it) if it.name == "owner");
+                operation.parameters.iter_mut().for_each(|all| all.retain(|it| !is_owner(it)));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use http::Extensions;
 
-use super::client::Client;
+use super::client_address::ClientAddress;
 use crate::account::key::ApiKey;
 use crate::clock::Clock;
 use crate::id::{AccountId, KeyId, RequestId};
@@ -49,7 +49,7 @@ pub fn note_key(key: &ApiKey) {
 /// The address that a request came from, behind the proxies that are trusted.
 #[must_use]
 pub fn ip(extensions: &Extensions) -> IpAddr {
-    let client = extensions.get::<Client>();
+    let client = extensions.get::<ClientAddress>();
     client.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |client| client.0)
 }
 

@@ -9,7 +9,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::client::TrustedProxies;
+use super::client_address::TrustedProxies;
 use super::control_token::ControlToken;
 use super::lists::ListLimits;
 use super::readiness::Readiness;

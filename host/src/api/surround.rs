@@ -10,7 +10,7 @@ use axum::response::Response;
 use futures_util::FutureExt;
 use http::{Extensions, HeaderMap, HeaderValue, StatusCode, Version, header};
 
-use super::client::TrustedProxies;
+use super::client_address::TrustedProxies;
 use super::request_context::RefusalCode;
 use super::{header_checks, problem, request_context};
 use crate::clock::Clock;

@@ -11,7 +11,7 @@ use crate::management::keys::KeyError;
 use crate::plugin::{CallFailure, LoadError, PluginsError};
 use crate::server::StartError;
 use crate::server::data_dir::DataDirError;
-use crate::server::domains::VerifierError;
+use crate::server::domain_checks::VerifierError;
 use crate::server::master_key::MasterKeyError;
 use crate::server::webhooks::WebhooksError;
 use crate::store::StoreError;

@@ -78,11 +78,10 @@ impl Target {
             tracing::warn!(%directory, "there was no data here; a new, empty store is made");
         }
         let store = Store::open(&data.database()?).await?;
-        // What is said here stands above what a server has noted, unless that server runs.
+        // What is said here stands above what a server has saved, unless that server runs.
         let runs = matches!(data.lock(), Err(DataDirError::Locked { .. }));
         if runs || (self.config.is_none() && !is_configured()) {
-            server::domains::adopt_settings(&mut config, &store).await?;
-            server::webhooks::adopt_settings(&mut config, &store).await?;
+            server::cli_settings::load_saved(&mut config, &store).await?;
         }
         Ok(Opened { store, clock: Clock::system(), config, data })
     }
@@ -115,7 +114,7 @@ impl Opened {
     pub async fn verifier(&self) -> Result<Arc<Verifier>, CliError> {
         server::master_key::verify(&self.data, &self.store).await?;
         let (plugins, store) = (self.plugins().await?, self.store.clone());
-        Ok(server::domains::verifier(&self.config, &self.data, store, plugins, &self.clock)?)
+        Ok(server::domain_checks::verifier(&self.config, &self.data, store, plugins, &self.clock)?)
     }
 
     /// What posts to webhooks.
@@ -125,6 +124,6 @@ impl Opened {
     }
 
     pub fn domain_check_settings(&self) -> DomainCheckSettings {
-        server::domains::check_settings(&self.config)
+        server::domain_checks::check_settings(&self.config)
     }
 }

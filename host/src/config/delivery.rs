@@ -19,7 +19,7 @@ pub struct Delivery {
     pub route: Route,
     /// The port of mail exchangers.
     pub port: u16,
-    /// Servers that relay mail to everybody: `[[delivery.smarthosts]]`.
+    /// Outbound servers that take mail for every recipient: `[[delivery.smarthosts]]`.
     #[serde(skip_serializing)]
     pub smarthosts: Vec<Smarthost>,
     /// Other routes for some accounts or recipients, the first match counts: `[[delivery.rules]]`.
@@ -38,21 +38,21 @@ pub struct Delivery {
     pub messages_per_connection: u32,
     /// Most messages a minute to one destination.
     pub messages_per_minute: Option<NonZeroU32>,
-    /// Source addresses of outgoing connections, at most one of each family.
+    /// Source addresses of outgoing connections.
     pub local_addresses: Vec<IpAddr>,
     /// Which addresses of mail exchangers are used: `both`, `ipv4` or `ipv6`.
     pub addresses: Addresses,
     /// Whether mail exchangers may stand at private and loopback addresses, as in a laboratory.
     pub allow_private: bool,
-    /// PEM file of further authorities, besides the system's.
+    /// PEM file of further CA certificates, besides the system's.
     pub ca_file: Option<PathBuf>,
     /// Whether MTA-STS policies of recipients' domains are enforced (RFC 8461).
     pub mta_sts: bool,
     /// The HTTPS port of MTA-STS policies.
     pub mta_sts_port: u16,
-    /// Seconds between attempts; the last one holds for all that follow. Empty: 1 min to 4 h. A message that has
-    /// had as many attempts as there are pauses is given up after 48 hours; one whose destination could not be
-    /// reached so often, after five days.
+    /// Pauses between attempts, in seconds; the last one repeats. Empty: 1, 5, 15, 30 min, 1, 2, 4 h. A message that
+    /// has had as many attempts as there are pauses is given up after 48 hours; one that has had fewer, because
+    /// delivery backs off from its destination, after five days.
     pub retry_pauses_s: Vec<u64>,
 }
 
@@ -93,7 +93,7 @@ pub struct Smarthost {
     /// Its port; 465 with `tls`, else 587.
     pub port: Option<u16>,
     /// `starttls` or `tls`, both with a valid certificate; `opportunistic` (STARTTLS where it is offered, any
-    /// certificate); or `none`.
+    /// certificate); or `none`. Default: `starttls`.
     #[serde(default)]
     pub security: Security,
     /// The user name.
@@ -102,7 +102,7 @@ pub struct Smarthost {
     pub password: Option<Secret>,
     /// A file that holds the password.
     pub password_file: Option<PathBuf>,
-    /// Its share of the mail among several smarthosts.
+    /// Its share of the mail among several smarthosts. Default: 1.
     #[serde(default = "one")]
     pub weight: u32,
     /// Connections at one time; as `delivery.connections`.

@@ -18,8 +18,8 @@ pub struct Http {
     /// The header in which these proxies name the client: `x-forwarded-for` or `forwarded`. They must set it, or
     /// append to it, themselves; the other header is not read, because a client may have written it.
     pub forwarded_header: ForwardedHeader,
-    /// Where `/metrics` and the details of `/readyz` are served: an address such as `127.0.0.1:9464`, `public` for
-    /// beside the API, or `off`.
+    /// Where `/metrics` and the details of `/readyz` are served: an address such as `127.0.0.1:9464`; `public`,
+    /// which serves them at `http.listen` to everybody; or `off`.
     pub metrics_listen: MetricsListen,
 }
 

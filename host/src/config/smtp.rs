@@ -26,7 +26,7 @@ pub struct Smtp {
     /// the PROXY protocol (version 1 or 2), which names the client; a connection from elsewhere must not.
     pub trusted_proxies: Vec<IpNetwork>,
     /// User names that are accepted besides the API key, where the password is the key: `apikey` (the word),
-    /// `address` (the sender address of the account).
+    /// `address` (the account's default sender: `--sender` of `waxwing account create`).
     pub user_names: Vec<UserName>,
     /// The host name in the greeting, in Received and in EHLO; the machine's host name if it is left out.
     pub hostname: Option<Hostname>,

@@ -18,9 +18,9 @@ pub struct Webhooks {
     /// Addresses and networks that may be posted to although they are not public, as in
     /// `"10.1.0.0/16"`.
     pub allow_private: Vec<IpNetwork>,
-    /// Certificates (PEM) that are trusted beside those of the system.
+    /// PEM file of further CA certificates, besides the system's.
     pub ca_file: Option<PathBuf>,
-    /// Seconds between attempts; the last pause is followed by the last attempt. Empty: 5 s to 24 h, ten attempts.
+    /// Pauses between attempts, in seconds; the last one is followed by the last attempt. Empty: 5 s to 24 h, ten attempts.
     pub retry_pauses_s: Vec<u64>,
     /// Seconds that an endpoint has to answer.
     pub timeout_s: u64,

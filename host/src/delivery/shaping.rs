@@ -3,7 +3,7 @@
 pub mod admission;
 pub mod backoff;
 pub mod destination;
-pub(super) mod lookup_quota;
+pub mod lookup_slots;
 pub mod memory_budget;
 pub mod probation;
 pub mod reason;

@@ -1,5 +1,5 @@
-//! Commit: debit, message, body, queue row, decision record and idempotency row in one
-//! transaction. The only writer of debits and new messages.
+//! Commit: debit, message, body, queue row, decision record and idempotency row in one transaction. Nothing else writes
+//! debits and new messages. This file only builds the row; `batch` writes it.
 
 pub mod batch;
 pub mod decide;

@@ -1,6 +1,7 @@
-//! Makes of a message that came without SMTPUTF8 one that every next hop takes: a header in ASCII, and no
-//! line over 998 octets. What cannot be put right is refused at submission, where the client gets the reply;
-//! a next hop would refuse it for good after the 250.
+//! Repairs a submitted message that a next hop would refuse: without SMTPUTF8, UTF-8 in header fields becomes encoded
+//! words (RFC 2047); parts with lines over 998 octets are re-encoded. What it cannot repair (a signed field or body, an
+//! address, a header line over 998 octets) is refused at submission, where the client gets the reply; a next hop would
+//! refuse it for good after the 250.
 
 use super::encoded_header::{self, NotEncodable};
 use super::field::{Field, InvalidHeader, Message, unfold};

@@ -1,6 +1,5 @@
-//! Through which listener a message came.
+//! The interface that submitted a message; a resend counts as `api`.
 
-/// A listener for submissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
     /// Accepted over the HTTP API.
@@ -19,7 +18,6 @@ impl Channel {
         }
     }
 
-    /// The listener of that word.
     #[must_use]
     pub fn from_name(word: &str) -> Option<Self> {
         [Self::Api, Self::Smtp].into_iter().find(|it| it.as_str() == word)

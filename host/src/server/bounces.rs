@@ -7,13 +7,14 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::accept::bind;
 use super::connection_limits::{self, ConnectionSlots, Protocol};
 use super::data_dir::DataDir;
-use super::domains;
+use super::domain_checks::{VerifierError, check_settings};
+use super::resolvers::resolver;
 use super::smtp::{self, SmtpListener};
 use super::start_error::StartError;
 use super::tasks::Tasks;
+use super::tcp_listener::bind;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::relay::bounces::dialog::{Dialog, Dismissal, Protection, Terms};
@@ -61,13 +62,13 @@ impl Port {
             verp: data.verp()?,
             feedback,
             hostname: smtp::hostname(&config.smtp).as_str().to_owned(),
-            return_path_host: domains::check_settings(config).return_path_host,
+            return_path_host: check_settings(config).return_path_host,
         });
         let reporters = Reporters {
             named: config.bounces.reporters.clone(),
             networks: config.bounces.reporter_networks.clone(),
             feedback: config.bounces.feedback.clone(),
-            resolver: domains::resolver(config, clock).map_err(domains::VerifierError::from)?,
+            resolver: resolver(config, clock).map_err(VerifierError::from)?,
             clock: clock.clone(),
         };
         let intake =

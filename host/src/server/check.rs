@@ -5,7 +5,7 @@ use std::fmt::Display;
 use super::data_dir::DataDir;
 use super::delivery::{DeliverySetupError, routes};
 use super::webhooks::WebhooksError;
-use super::{accept, delivery, domains, plugins, relay};
+use super::{delivery, plugins, relay, resolvers, tcp_listener};
 use crate::clock::Clock;
 use crate::config::{self, Reading};
 use crate::delivery::smtp::TlsClient;
@@ -13,7 +13,7 @@ use crate::store::Store;
 use crate::trust;
 
 /// Asks everything that a start asks of the configuration, by the same functions: the certificate and its key,
-/// authorities, passwords of smarthosts, directories, the database's version, addresses of listeners. Makes nothing, listens nowhere, asks
+/// CA certificates, passwords of smarthosts, directories, the database's version, addresses of listeners. Makes nothing, listens nowhere, asks
 /// nobody. What only a start can tell: whether a port is free and may be bound by this user, and whether another
 /// server runs on the data directory.
 ///
@@ -47,9 +47,9 @@ pub async fn check(reading: &Reading) -> Vec<String> {
     faults.note(delivery::return_path_host(config).err());
     faults
         .note(trust::https(config.webhooks.ca_file.as_deref()).map_err(WebhooksError::from).err());
-    faults.note(domains::resolver(config, &clock).err());
+    faults.note(resolvers::resolver(config, &clock).err());
     for listener in config::listeners(config).iter().filter(|it| reading.has(it.key)) {
-        faults.note(accept::check(listener.address, listener.key).err());
+        faults.note(tcp_listener::check(listener.address, listener.key).err());
     }
     faults.0
 }

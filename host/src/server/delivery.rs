@@ -11,8 +11,9 @@ use arc_swap::ArcSwap;
 use tokio::sync::Notify;
 
 use super::data_dir::{DataDir, DataDirError};
+use super::resolvers::paced_resolver;
 use super::tasks::Tasks;
-use super::{domains, smtp};
+use super::{domain_checks, smtp};
 use crate::clock::Clock;
 use crate::config::{Addresses, Config};
 use crate::delivery::attempt::Attempts;
@@ -23,10 +24,11 @@ use crate::delivery::queue::Spawner;
 use crate::delivery::queue::retry_schedule::RetrySchedule;
 use crate::delivery::queue::worker::Worker;
 use crate::delivery::routing::mx::{
-    AddressFamilies, MxResolver, MxSettings, PolicyFetcher, StsFetchSettings, StsPolicies,
+    AddressFamilies, MxResolver, MxSettings, StsFetchSettings, StsPolicies, StsPolicyFetcher,
 };
 use crate::delivery::shaping::admission::AdmissionControl;
 use crate::delivery::shaping::destination::Destinations;
+use crate::delivery::shaping::lookup_slots::MAX_PARALLEL_LOOKUPS;
 use crate::delivery::shaping::memory_budget::MemoryBudget;
 use crate::delivery::shaping::probation::Probation;
 use crate::delivery::shaping::unresponsive::UnresponsiveAddresses;
@@ -38,9 +40,6 @@ use crate::store::Store;
 use crate::store::facts::Facts;
 use crate::trust::TrustError;
 use routes::{PasswordFileError, RouteReloader};
-
-/// DNS lookups for deliveries at one time.
-const MAX_PARALLEL_LOOKUPS: usize = 512;
 
 /// Why the delivery worker cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -100,7 +99,7 @@ pub fn worker(
     };
     let attempts = Attempts {
         store: store.clone(),
-        signer: domains::dkim_signer(data, &facts, &clock)?,
+        signer: domain_checks::dkim_signer(data, &facts, &clock)?,
         return_paths: return_paths(config, data, facts)?,
         sandbox: Sandbox::new(inbox),
         failover,
@@ -138,7 +137,7 @@ fn return_paths(
 /// # Errors
 /// The host of return paths is no domain.
 pub fn return_path_host(config: &Config) -> Result<DomainName, DeliverySetupError> {
-    let host = domains::check_settings(config).return_path_host;
+    let host = domain_checks::check_settings(config).return_path_host;
     host.parse().map_err(|_| DeliverySetupError::ReturnPathHost(host))
 }
 
@@ -151,12 +150,12 @@ fn mx_resolver(
 ) -> Result<Arc<MxResolver>, DeliverySetupError> {
     let delivery = &config.delivery;
     let pace = config.dns.delivery_queries_per_second;
-    let resolver = domains::paced_resolver(config, MAX_PARALLEL_LOOKUPS, pace, clock)?;
+    let resolver = paced_resolver(config, MAX_PARALLEL_LOOKUPS, pace, clock)?;
     let reach = if delivery.allow_private { Reach::Anywhere } else { Reach::Public };
     let policies = if delivery.mta_sts {
         let settings =
             StsFetchSettings { reach, port: delivery.mta_sts_port, ..StsFetchSettings::default() };
-        let fetcher = PolicyFetcher::new(resolver.clone(), tls.verifying(), &settings)?;
+        let fetcher = StsPolicyFetcher::new(resolver.clone(), tls.verifying(), &settings)?;
         Some(StsPolicies::new(resolver.clone(), store, fetcher, clock.clone()))
     } else {
         None

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::accept::bind;
 use super::connection_limits::{Bounds, ConnectionSlots, Protocol};
 use super::limits::LiveLimits;
 use super::listeners::{self, Port};
 use super::start_error::StartError;
 use super::tasks::Tasks;
+use super::tcp_listener::bind;
 use crate::api::{self, Api};
 use crate::config::{Http, MetricsListen};
 use crate::inbox;

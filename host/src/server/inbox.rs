@@ -7,9 +7,9 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::accept::{Acceptor, bind};
 use super::start_error::StartError;
 use super::tasks::Tasks;
+use super::tcp_listener::{Acceptor, bind};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::inbox::smtp::{self, Inbox, Reach};

@@ -22,10 +22,10 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use super::accept::Acceptor;
 use super::connection_limits::{ConnectionSlot, ConnectionSlots, NoSlot};
 use super::tasks::Tasks;
-use crate::api::client::Peer;
+use super::tcp_listener::Acceptor;
+use crate::api::client_address::Peer;
 use crate::api::request_context::ConnectionRefused;
 use overflow::Overflow;
 

@@ -10,12 +10,12 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use waxwing_smtp::server::dialog::{BareNewline, Dialog, Dismissal, Security, Terms};
 
-use super::accept::bind;
 use super::connection_limits::{self, ConnectionSlots, Protocol};
 use super::data_dir::{DataDir, DataDirError};
 use super::smtp::{self, SmtpListener};
 use super::start_error::StartError;
 use super::tasks::Tasks;
+use super::tcp_listener::bind;
 use super::tls::{self, CertificateError, Certificates, Watch};
 use crate::clock::Clock;
 use crate::config::{self, Config, Hostname, InsufficientBalance, Smtp};

@@ -15,9 +15,9 @@ use futures_util::stream::FuturesUnordered;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-use super::accept::Acceptor;
 use super::connection_limits::ConnectionSlots;
 use super::tasks::Tasks;
+use super::tcp_listener::Acceptor;
 use crate::account::ip_network::IpNetwork;
 use crate::clock::once_a_minute::OnceAMinute;
 use proxy::ProxyHeaderError;

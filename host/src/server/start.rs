@@ -9,13 +9,16 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, Lock};
+use super::domain_checks::verifier;
 use super::inbox::Sandbox;
 use super::limits::LiveLimits;
 use super::reload::Reloader;
 use super::start_error::StartError;
 use super::tasks::Tasks;
-use super::{bounces, delivery, descriptors, domains, http, master_key, plugins, relay, webhooks};
-use crate::api::client::{Forwarding, TrustedProxies};
+use super::{
+    bounces, cli_settings, delivery, descriptors, http, master_key, plugins, relay, webhooks,
+};
+use crate::api::client_address::{Forwarding, TrustedProxies};
 use crate::api::control_token::ControlToken;
 use crate::api::lists::ListLimits;
 use crate::api::{Api, ApiParts};
@@ -91,7 +94,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let options = plugins::options(config, &data)?;
     let (plugins, plugin_supervisor) = Plugins::start(options, clock.clone()).await?;
     let facts = Arc::new(Facts::open(store.clone(), clock.clone()).await?);
-    let verifier = domains::verifier(config, &data, store.clone(), Arc::clone(&plugins), &clock)?;
+    let verifier = verifier(config, &data, store.clone(), Arc::clone(&plugins), &clock)?;
     let inbox_store = InboxStore::open(&data.inbox()?).await?;
 
     let http_ports = http::Ports::open(&config.http).await?;
@@ -123,7 +126,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let mut limits = LiveLimits::new(config, stop_listeners.clone());
     let evidence = plugins::evidence(&store, &seal, &clock, &limits);
     plugins::start(plugin_supervisor, &evidence, (&store, &clock), (&core, &stop_core));
-    let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core)).await?;
+    let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core))?;
     core.start("deliver", worker.run(stop_core.clone()));
     core.start("retention", retention(config).run(store.clone(), clock.clone(), stop_core.clone()));
     core.start("tidy", run_maintenance(limits.buckets(), metrics.clone(), stop_core.clone()));
@@ -213,7 +216,7 @@ async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, 
     Store::convert(&file).await?;
     let store = Store::open(&file).await?;
     master_key::verify(data, &store).await?;
-    domains::note_settings(config, &store).await?;
+    cli_settings::save_for_cli(config, &store).await?;
     let now = clock.now();
     // Before anything is written under the time of now.
     if store.is_ahead_of(now).await? {

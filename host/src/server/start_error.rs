@@ -1,11 +1,11 @@
 //! Why a server does not start.
 
-use super::accept::ListenError;
 use super::data_dir::DataDirError;
 use super::delivery::DeliverySetupError;
 use super::master_key::MasterKeyError;
+use super::tcp_listener::ListenError;
 use super::tls::CertificateError;
-use super::{domains, webhooks};
+use super::{domain_checks, webhooks};
 use crate::inbox::InboxError;
 use crate::plugin::PluginsError;
 use crate::store::StoreError;
@@ -22,7 +22,7 @@ pub enum StartError {
     #[error(transparent)]
     MasterKey(#[from] MasterKeyError),
     #[error(transparent)]
-    Domains(#[from] domains::VerifierError),
+    Domains(#[from] domain_checks::VerifierError),
     #[error(transparent)]
     Delivery(#[from] DeliverySetupError),
     #[error(transparent)]

@@ -6,13 +6,13 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, DataDirError};
-use super::domains;
+use super::resolvers::resolver;
 use super::tasks::Tasks;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::dns::ResolverError;
+use crate::store::Store;
 use crate::store::seal::{Purpose, Seal};
-use crate::store::{Store, StoreError};
 use crate::trust::{self, TrustError};
 use crate::webhooks::guard::{Guard, Schemes};
 use crate::webhooks::post::{NoClient, Poster};
@@ -33,11 +33,7 @@ pub enum WebhooksError {
     /// The certificates that are trusted.
     #[error("webhooks.ca_file: {0}")]
     Trust(#[from] TrustError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
-
-const SETTINGS: &str = "settings of webhooks";
 
 /// The webhooks of a server.
 pub fn webhooks(
@@ -52,7 +48,7 @@ pub fn webhooks(
         allowed: settings.allow_private.clone(),
     });
     // Lookups of its own: an endpoint must not use up those of sender domains.
-    let resolver = domains::resolver(config, clock)?;
+    let resolver = resolver(config, clock)?;
     let time = Duration::from_secs(settings.timeout_s);
     let tls = trust::https(settings.ca_file.as_deref())?;
     let poster = Poster::new(Arc::clone(&guard), resolver, tls, time, clock.clone())?;
@@ -69,41 +65,15 @@ pub fn webhooks(
 }
 
 /// Makes them and starts what hands events to them and posts.
-pub async fn start(
+pub fn start(
     config: &Config,
     data: &DataDir,
     store: &Store,
     clock: &Clock,
     (core, stop): (&Tasks, &CancellationToken),
 ) -> Result<Arc<Webhooks>, WebhooksError> {
-    note_settings(config, store).await?;
     let webhooks = webhooks(config, data, store.clone(), clock)?;
     core.start("webhook events", Arc::clone(&webhooks).publish(stop.clone()));
     core.start("webhooks", Arc::clone(&webhooks).send(stop.clone()));
     Ok(webhooks)
-}
-
-/// Notes the server's settings for the command line.
-///
-/// # Errors
-/// The database failed.
-pub async fn note_settings(config: &Config, store: &Store) -> Result<(), StoreError> {
-    let noted = serde_json::to_string(&config.webhooks).unwrap_or_default();
-    // A full disk is no reason not to start.
-    if store.noted(SETTINGS).await?.as_ref() == Some(&noted) {
-        return Ok(());
-    }
-    store.note(SETTINGS, &noted).await
-}
-
-/// Puts what a server has noted in the place of the command line's own settings.
-///
-/// # Errors
-/// The database failed.
-pub async fn adopt_settings(config: &mut Config, store: &Store) -> Result<(), StoreError> {
-    let noted = store.noted(SETTINGS).await?;
-    if let Some(noted) = noted.and_then(|it| serde_json::from_str(&it).ok()) {
-        config.webhooks = noted;
-    }
-    Ok(())
 }

@@ -2,12 +2,13 @@
 
 use serde::Deserialize;
 
+use super::Store;
 use super::database::{Row, Tx, column, inconsistent, json, sql};
 use crate::clock::Timestamp;
 use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::name::DomainName;
 use crate::domain::state::Phase;
-use crate::id::DomainId;
+use crate::id::{AccountId, DomainId};
 use crate::store::StoreError;
 
 /// The keys that sign for a domain.
@@ -33,6 +34,44 @@ pub struct SealedKey {
     /// PKCS #8, sealed.
     #[serde(with = "hexadecimal")]
     pub sealed: Vec<u8>,
+}
+
+/// The public half of a key that signs, or has signed, for a domain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedKey {
+    /// The first label of its record's name.
+    pub selector: String,
+    /// `rsa-sha256` or `ed25519-sha256`.
+    pub algorithm: String,
+    /// The value of the tag `p=`.
+    pub public: String,
+}
+
+impl Store {
+    /// The keys that a message of that domain may be signed with: also those that were rotated out and are
+    /// still published.
+    pub async fn published_keys(
+        &self,
+        account: AccountId,
+        domain: &DomainName,
+    ) -> Result<Vec<PublishedKey>, StoreError> {
+        let rows = sql("-- published_keys
+             SELECT k.selector, k.algorithm, k.public_key
+             FROM domains d JOIN dkim_keys k ON k.domain_id = d.id
+             WHERE d.account_id = $1 AND d.name = $2 AND k.phase <> 'next'")
+        .bind(account)
+        .bind(domain.as_str())
+        .all(&self.db.readers)
+        .await?;
+        let key = |row: &Row| {
+            Ok(PublishedKey {
+                selector: column(row, "selector")?,
+                algorithm: column(row, "algorithm")?,
+                public: column(row, "public_key")?,
+            })
+        };
+        rows.iter().map(key).collect()
+    }
 }
 
 /// The statement that finds the signing keys of a domain of an account, in one row.

@@ -1,13 +1,12 @@
-//! What reports say about messages that have left: written once, with its event and what it puts on
-//! the suppression list, in one transaction.
+//! Bounces and complaints that come back for messages that have left. Each is written once: state, event and suppression
+//! in one transaction.
 
-use super::database::{Row, Tx, column, parsed, sql};
+use super::database::{Tx, column, parsed, sql};
 use super::event_kind::EventKind;
 use super::events::{self, About, StateChange, record_event};
 use super::settle::leave_queue;
 use super::{Store, suppressions};
 use crate::clock::Timestamp;
-use crate::domain::name::DomainName;
 use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
@@ -60,43 +59,7 @@ pub enum Recorded {
     Before,
 }
 
-/// The public half of a key that signs, or has signed, for a domain.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublishedKey {
-    /// The first label of its record's name.
-    pub selector: String,
-    /// `rsa-sha256` or `ed25519-sha256`.
-    pub algorithm: String,
-    /// The value of the tag `p=`.
-    pub public: String,
-}
-
 impl Store {
-    /// The keys that a message of that domain may be signed with: also those that were rotated out and are
-    /// still published.
-    pub async fn published_keys(
-        &self,
-        account: AccountId,
-        domain: &DomainName,
-    ) -> Result<Vec<PublishedKey>, StoreError> {
-        let rows = sql("-- published_keys
-             SELECT k.selector, k.algorithm, k.public_key
-             FROM domains d JOIN dkim_keys k ON k.domain_id = d.id
-             WHERE d.account_id = $1 AND d.name = $2 AND k.phase <> 'next'")
-        .bind(account)
-        .bind(domain.as_str())
-        .all(&self.db.readers)
-        .await?;
-        let key = |row: &Row| {
-            Ok(PublishedKey {
-                selector: column(row, "selector")?,
-                algorithm: column(row, "algorithm")?,
-                public: column(row, "public_key")?,
-            })
-        };
-        rows.iter().map(key).collect()
-    }
-
     /// The message that a report is about; none if it is not kept any more, or never was.
     pub async fn reported(&self, id: MessageId) -> Result<Option<Reported>, StoreError> {
         let row = sql("-- reported

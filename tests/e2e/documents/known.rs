@@ -11,7 +11,8 @@ use serde_json::Value;
 use waxwing_tests::{documents, workspace};
 
 /// Programs of others in blocks of commands, and the test that runs that program.
-const OTHERS: [(&str, &str); 4] = [
+const OTHERS: [(&str, &str); 5] = [
+    ("awk", "documents.rs"),
     ("curl", "documents.rs"),
     ("swaks", "documents.rs"),
     ("componentize-qjs", "plugin_languages.rs"),
@@ -28,7 +29,7 @@ fn every_command_of_every_document_exists_with_its_options() {
         let quoted = document.quotations().into_iter().filter(|it| is_ours(it));
         let commands: BTreeSet<String> = typed.into_iter().chain(quoted).collect();
         for command in &commands {
-            for part in command.split(" && ") {
+            for part in command.split(" && ").flat_map(|it| it.split(" | ")) {
                 read += 1;
                 if let Err(fault) = known.judge(part) {
                     wrong.push(format!("{}: `{part}`: {fault}", document.path));
@@ -48,6 +49,8 @@ fn a_command_that_does_not_exist_is_noticed() {
         "waxwing-load smtp --against postfix # a comment",
         "cargo test --release -p waxwing-liquid speed -- --nocapture",
         "host/fuzz/run 60 liquid",
+        "xargs -I{} waxwing message list --account {}",
+        "npm run tables",
     ] {
         assert_eq!(known.judge(right), Ok(()), "{right}");
     }
@@ -55,6 +58,8 @@ fn a_command_that_does_not_exist_is_noticed() {
         "waxwing plugin instal x.wasm",
         "waxwing plugin new night-rest --kind plan --lang cobol",
         "waxwing message list --account acc_… --states queued",
+        "xargs -n 1 -r waxwing message cancle",
+        "npm run table",
         "waxwing-load smtp --against exim",
         "waxwing-load --conections 1",
         "cargo test -p waxwing-liquids",
@@ -110,6 +115,15 @@ impl Known {
         let Some((program, rest)) = words.split_first() else { return Ok(()) };
         match *program {
             "waxwing" => parses(waxwing_tests::binary(), line),
+            // What it is given stands behind its options.
+            "xargs" => {
+                let run = words
+                    .iter()
+                    .position(|it| *it == "waxwing")
+                    .ok_or("it runs nothing of ours")?;
+                self.judge(&words[run..].join(" ").replace("{}", "acc_…"))
+            }
+            "npm" => judge_npm(rest),
             "waxwing-load" => parses(Path::new(env!("CARGO_BIN_EXE_waxwing-load")), line),
             "cargo" => self.judge_cargo(rest),
             script if script.contains('/') => judge_script(script, rest),
@@ -256,6 +270,18 @@ fn judge_script(script: &str, arguments: &[&str]) -> Result<(), String> {
         }
         "tests/load/allocations" | ".ci/run" if arguments.is_empty() => Ok(()),
         other => Err(format!("no test knows the arguments of {other}")),
+    }
+}
+
+/// The scripts of the one package of npm.
+fn judge_npm(words: &[&str]) -> Result<(), String> {
+    let manifest = fs::read_to_string(workspace().join("plugins/liquid/cldr/package.json"));
+    let manifest: Value = serde_json::from_str(&manifest.map_err(|error| error.to_string())?)
+        .map_err(|error| error.to_string())?;
+    match words {
+        ["install", "--no-package-lock"] => Ok(()),
+        ["run", script] if manifest["scripts"].get(script).is_some() => Ok(()),
+        _ => Err(format!("npm has no {}", words.join(" "))),
     }
 }
 

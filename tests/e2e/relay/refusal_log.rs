@@ -5,7 +5,7 @@ use std::path::Path;
 
 use regex::Regex;
 use serde_json::json;
-use waxwing_tests::{Port, Server, Smtp};
+use waxwing_tests::{Launch, Port, Server, Smtp};
 
 use super::{FROM, logged_in, whole};
 
@@ -89,9 +89,17 @@ async fn a_refusal_over_http_names_key_account_code_and_peer() {
 async fn the_fail2ban_filter_of_the_documents_finds_failed_logins_and_no_more() {
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/OPERATING.md");
     let document = fs::read_to_string(document).expect("the document");
-    let filter = document.lines().find_map(|it| it.strip_prefix("failregex = ")).expect("a filter");
-    let filter = Regex::new(&filter.replace("<ADDR>", "(?P<addr>[0-9a-f.:]+)")).expect("a regex");
-    let server = Server::dev();
+    let mut lines = document.lines().skip_while(|it| !it.starts_with("failregex = "));
+    let [text, json] = [lines.next(), lines.next()].map(|line| {
+        let line = line.expect("a filter for each format").trim_start_matches("failregex = ");
+        Regex::new(&line.trim().replace("<ADDR>", "(?P<addr>[0-9a-f.:]+)")).expect("a regex")
+    });
+    assert_finds_failed_logins(Server::dev(), &text).await;
+    assert_finds_failed_logins(Server::start(Launch::dev().with("log", "format", "json")), &json)
+        .await;
+}
+
+async fn assert_finds_failed_logins(server: Server, filter: &Regex) {
     let mut client = Smtp::secured(&server, Port::StartTls).await;
     client.say(&format!("MAIL FROM:<{FROM}>")).await.assert(530);
     client.log_in(UNKNOWN).await.assert(535);

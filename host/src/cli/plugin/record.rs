@@ -123,7 +123,7 @@ impl Record {
         // A case says the same on every machine.
         let nobodys = || PLACEHOLDER_HOSTNAME.parse().expect("a host name");
         config.smtp.hostname.get_or_insert_with(nobodys);
-        let rules = server::domains::check_settings(&config);
+        let rules = server::domain_checks::check_settings(&config);
         Domain {
             name: self.domain.as_str().to_owned(),
             organizational_domain: self.domain.organizational().to_owned(),
@@ -141,7 +141,7 @@ impl Record {
         if !self.nameservers.is_empty() {
             config.dns.nameservers.clone_from(&self.nameservers);
         }
-        Ok(server::domains::resolver(&config, &host.clock)?)
+        Ok(server::resolvers::resolver(&config, &host.clock)?)
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod addresses;
 mod candidates;
-mod sts_fetch;
+mod mta_sts_fetch;
 mod single_flight;
 mod sts_policies;
 
@@ -12,7 +12,7 @@ mod tests;
 
 pub use addresses::AddressFamilies;
 pub use candidates::operator;
-pub use sts_fetch::{PolicyFetcher, StsFetchSettings};
+pub use mta_sts_fetch::{StsFetchSettings, StsPolicyFetcher};
 pub use sts_policies::StsPolicies;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,4 +1,4 @@
-//! Why a due message does not start now.
+//! Why admission gives a due message no slot, and when to ask again.
 
 use std::time::Duration;
 
@@ -41,7 +41,8 @@ pub enum Purpose {
 const PROBE_WAIT: Duration = Duration::from_millis(500);
 
 impl Reason {
-    /// When a message may have a slot again; none where only something that is released helps.
+    /// How soon a slot may be free. None where that is not known here: a slot, memory or a lookup must come free first,
+    /// and a back-off has an end of its own ([`Backoff::until`]).
     #[must_use]
     pub fn wait(&self) -> Option<Duration> {
         match self {

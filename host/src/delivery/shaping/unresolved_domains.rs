@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::time::Duration;
 
-use super::lookup_quota::LookupQuota;
+use super::lookup_slots::LookupSlots;
 use super::requeue::{FIRST_REQUEUE, MAX_REQUEUE};
 use crate::clock::Timestamp;
 use crate::message::waits_for::WaitsFor;
@@ -125,7 +125,7 @@ impl UnresolvedDomains {
     pub fn neighbours(
         &self,
         found: &str,
-        looked_up: &LookupQuota,
+        looked_up: &LookupSlots,
         asks: impl Fn(&str) -> bool,
     ) -> Vec<String> {
         let behind = self.missed.range::<str, _>((Bound::Excluded(found), Bound::Unbounded));
@@ -142,7 +142,7 @@ impl UnresolvedDomains {
     pub async fn due(
         &mut self,
         store: &Store,
-        looked_up: &LookupQuota,
+        looked_up: &LookupSlots,
         now: Timestamp,
     ) -> Vec<String> {
         if self.due.first().is_none_or(|(at, _)| now < *at) {
@@ -177,7 +177,7 @@ impl UnresolvedDomains {
 }
 
 /// Free lookups in the background.
-fn room(looked_up: &LookupQuota) -> usize {
+fn room(looked_up: &LookupSlots) -> usize {
     MAX_PARALLEL_LOOKUPS.saturating_sub(looked_up.for_nobody())
 }
 
@@ -241,7 +241,7 @@ mod tests {
     async fn after_an_hour_a_domain_is_as_good_as_others() {
         let data = tempfile::tempdir().expect("a directory");
         let store = Store::open(&data.path().join("test.db")).await.expect("opens");
-        let (mut unresolved, none) = (UnresolvedDomains::default(), LookupQuota::default());
+        let (mut unresolved, none) = (UnresolvedDomains::default(), LookupSlots::default());
         unresolved.add("example.com", NOW);
         unresolved.record_found("example.com", NOW);
         unresolved.expire_found(NOW.after(REMEMBERED));
@@ -259,7 +259,7 @@ mod tests {
         for domain in &domains {
             unresolved.add(domain, NOW);
         }
-        let mut looked_up = LookupQuota::default();
+        let mut looked_up = LookupSlots::default();
         assert!(looked_up.begin(&domains[12], None) && looked_up.begin("other.example", None));
         let others = unresolved.neighbours(&domains[10], &looked_up, |it| it != domains[13]);
         let expected = [11, 14, 15, 16, 17, 18, 19, 20].map(|it| domains[it].clone());

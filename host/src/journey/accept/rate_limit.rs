@@ -132,7 +132,8 @@ impl RateLimits {
                 Err((Refusal::RateLimited { retry_after }, allowance(0)))
             }
             Err(_) => {
-                let message = format!("a batch of {sends} is over this server's limit of {limit}");
+                let message =
+                    format!("a batch of {sends} sends is over the limit of {limit} of this server");
                 Err((Refusal::fault("", "too_many", message), allowance(limit)))
             }
         }

@@ -1,5 +1,5 @@
-//! The answer to an equal request of the last 24 hours is given again, as far as the key that asks might have sent
-//! what the answer is about.
+//! Replays the stored reply to an idempotency key used within 24 h, as far as the API key that asks may see what the
+//! reply is about.
 
 use super::receipt::Reply;
 use crate::account::key::ApiKey;

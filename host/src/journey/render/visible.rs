@@ -56,7 +56,11 @@ impl Hidden {
     }
 }
 
-const VOID: [&str; 8] = ["area", "base", "br", "hr", "img", "input", "link", "meta"];
+/// The void elements of HTML: they have no content and no end tag.
+const VOID: [&str; 14] = [
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
+    "track", "wbr",
+];
 const ENDED_BY_THE_NEXT: [&str; 8] = ["p", "li", "dt", "dd", "tr", "td", "th", "option"];
 /// Their text is not the page's.
 const APART: [&str; 4] = ["title", "style", "script", "template"];
@@ -112,6 +116,15 @@ mod tests {
         assert!(in_html("<p>Hi</p>"));
         assert!(in_html("<p><IMG src=\"cid:a\"></p>"));
     }
+
+    #[test]
+    fn a_hidden_element_without_content_hides_nothing_after_it() {
+        for name in VOID {
+            assert!(in_html(&format!("<{name} hidden><p>Hi</p>")), "{name}");
+        }
+        assert!(in_html("<table><col style=\"visibility:collapse\"><tr><td>Hi</td></tr></table>"));
+    }
+
     #[test]
     fn what_a_recipient_cannot_see_is_nothing_to_see() {
         for blank in [

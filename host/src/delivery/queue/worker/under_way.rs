@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use tokio::sync::mpsc;
 
 use super::super::lanes::Lanes;
-use crate::delivery::shaping::lookup_quota::LookupQuota;
+use crate::delivery::shaping::lookup_slots::LookupSlots;
 use crate::delivery::shaping::unresolved_domains::UnresolvedDomains;
 use crate::id::MessageId;
 use crate::store::records::{LaneKind, Settlement};
@@ -22,7 +22,7 @@ pub struct UnderWay {
     pub tell: mpsc::Sender<Event>,
     pub ended: mpsc::Sender<Settlement>,
     pub attempts: HashSet<MessageId>,
-    pub lookups: LookupQuota,
+    pub lookups: LookupSlots,
     pub unresolved: UnresolvedDomains,
     pub sandbox: Lanes,
     pub domains: Lanes,
@@ -34,7 +34,7 @@ impl UnderWay {
             tell,
             ended,
             attempts: HashSet::new(),
-            lookups: LookupQuota::default(),
+            lookups: LookupSlots::default(),
             unresolved: UnresolvedDomains::default(),
             sandbox: Lanes::new(LaneKind::Sandbox),
             domains: Lanes::new(LaneKind::Domains),

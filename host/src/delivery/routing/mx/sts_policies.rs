@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use moka::sync::Cache;
 
-use super::sts_fetch::{PolicyFetcher, StsFetchError};
+use super::mta_sts_fetch::{StsFetchError, StsPolicyFetcher};
 use super::{MAX_TTL, NoHosts};
 use crate::clock::{Clock, Timestamp};
 use crate::dns::{RecordType, Resolver, text};
@@ -22,7 +22,7 @@ const MAX_FAILED_HOSTS: u64 = 100_000;
 pub struct StsPolicies {
     resolver: Resolver,
     store: Store,
-    fetcher: PolicyFetcher,
+    fetcher: StsPolicyFetcher,
     clock: Clock,
     /// When a domain's policy host failed.
     failed: Cache<String, Timestamp>,
@@ -47,7 +47,7 @@ struct CachedPolicy {
 
 impl StsPolicies {
     #[must_use]
-    pub fn new(resolver: Resolver, store: Store, fetcher: PolicyFetcher, clock: Clock) -> Self {
+    pub fn new(resolver: Resolver, store: Store, fetcher: StsPolicyFetcher, clock: Clock) -> Self {
         let failed = Cache::builder().max_capacity(MAX_FAILED_HOSTS).build();
         Self { resolver, store, fetcher, clock, failed }
     }

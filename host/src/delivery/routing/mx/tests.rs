@@ -83,10 +83,11 @@ impl World {
     }
 
     /// Asks at the port of `host`, and at every address.
-    fn fetcher(&self, host: &PolicyHost, timeout: Duration) -> PolicyFetcher {
+    fn fetcher(&self, host: &PolicyHost, timeout: Duration) -> StsPolicyFetcher {
         let settings =
             StsFetchSettings { reach: Reach::Anywhere, port: host.address().port(), timeout };
-        PolicyFetcher::new(self.resolver(PATIENCE), host.trusting(), &settings).expect("a client")
+        StsPolicyFetcher::new(self.resolver(PATIENCE), host.trusting(), &settings)
+            .expect("a client")
     }
 }
 

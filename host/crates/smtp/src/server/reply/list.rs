@@ -129,10 +129,10 @@ Message {
         "The account's plan does not allow this template.",
         "Choose another template or another plan.";
     Forbidden = 550 "5.7.1" "FORBIDDEN the key may not send from example.com", "MAIL, RCPT, end of data",
-        "The key, the account or the server's policy does not allow this message; the text says why.",
+        "The key, the account or the plan policy does not allow this message; the text says why.",
         "Do what the text says, or ask the operator of the server.";
     ForbiddenForNow = 451 "4.7.1" "FORBIDDEN no messages at night; try again in 3600 s", "MAIL, RCPT, end of data",
-        "The server's policy does not allow this message at this time.",
+        "The plan policy does not allow this message at this time.",
         "Nothing: a client with a queue tries again.";
     BadContent = 554 "5.6.0" "BAD_REQUEST From: is required", "end of data",
         "The message itself is wrong. Each line of the reply names one fault: a header, a variable of the template, a NUL, a header field that is not ASCII and cannot be encoded (an address, octets that are not UTF-8, or a field under a DKIM-Signature), or a line of over 998 octets in the header or under a signature. Elsewhere such lines and letters are encoded.",
@@ -175,7 +175,7 @@ Envelope {
 }
 Outage {
     PluginOutage = 451 "4.3.5" "UNAVAILABLE a plugin failed", "MAIL, RCPT, end of data",
-        "A policy or renderer plugin of the server failed, and without it no message goes out. Nothing was charged.",
+        "The plan policy or the renderer of the server failed, and without it no message goes out. Nothing was charged.",
         "Nothing: a client with a queue tries again. The operator finds the cause in the server's log.";
     StoreOutage = 451 "4.3.0" "UNAVAILABLE the message cannot be stored now", "MAIL, RCPT, end of data",
         "The server's database cannot be reached, or cannot be written. Nothing was charged.",

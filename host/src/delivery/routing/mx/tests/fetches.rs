@@ -5,7 +5,7 @@ use super::*;
 
 const POLICY: &str = "version: STSv1\nmode: enforce\nmx: mx.example.com\nmax_age: 86400\n";
 
-async fn fetched(fetcher: &PolicyFetcher) -> Result<String, String> {
+async fn fetched(fetcher: &StsPolicyFetcher) -> Result<String, String> {
     let policy = fetcher.fetch("example.com").await;
     policy.map(|it| it.to_string()).map_err(|error| error.in_full())
 }
@@ -88,7 +88,8 @@ async fn a_certificate_must_be_trusted_and_for_the_policy_host() {
             port: host.address().port(),
             ..StsFetchSettings::default()
         };
-        let fetcher = PolicyFetcher::new(world.resolver(PATIENCE), trusted.trusting(), &settings);
+        let fetcher =
+            StsPolicyFetcher::new(world.resolver(PATIENCE), trusted.trusting(), &settings);
         fetcher.expect("a client")
     };
     let refused = fetched(&at(&other_name, &other_name)).await.expect_err("another name");
@@ -104,7 +105,7 @@ async fn a_policy_host_inside_this_network_is_not_asked() {
     let world = World::new().await;
     let host = PolicyHost::named("mta-sts.example.com").await;
     let settings = StsFetchSettings { port: host.address().port(), ..StsFetchSettings::default() };
-    let fetcher = PolicyFetcher::new(world.resolver(PATIENCE), host.trusting(), &settings);
+    let fetcher = StsPolicyFetcher::new(world.resolver(PATIENCE), host.trusting(), &settings);
     let fetcher = fetcher.expect("a client");
     for (address, expected) in [
         (None, "it has no address"),

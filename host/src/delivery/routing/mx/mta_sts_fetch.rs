@@ -36,7 +36,7 @@ pub struct StsFetchSettings {
 
 /// Fetches policies.
 #[derive(Debug)]
-pub struct PolicyFetcher {
+pub struct StsPolicyFetcher {
     client: Client,
     port: u16,
     turns: Semaphore,
@@ -80,7 +80,7 @@ impl Default for StsFetchSettings {
     }
 }
 
-impl PolicyFetcher {
+impl StsPolicyFetcher {
     /// Asks nobody yet. `tls` says which authorities are trusted.
     ///
     /// # Errors

@@ -6,18 +6,19 @@ use std::time::{Duration, Instant};
 
 use crate::id::AccountId;
 
-const MAX_PARALLEL_LOOKUPS: usize = 512;
+/// The resolver of deliveries has the same bound.
+pub const MAX_PARALLEL_LOOKUPS: usize = 512;
 /// A lookup that takes longer leaves mail to the hosts of the expired result.
 const SLOW_LOOKUP: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
-pub struct LookupQuota {
+pub struct LookupSlots {
     under_way: BTreeMap<String, (Option<AccountId>, Instant)>,
     of_accounts: HashMap<AccountId, usize>,
     for_nobody: usize,
 }
 
-impl LookupQuota {
+impl LookupSlots {
     /// Begins a lookup for an account's mail, or in the background. Refused where it is under way
     /// already, and for an account that has as many as are left for all others.
     pub fn begin(&mut self, domain: &str, account: Option<AccountId>) -> bool {
@@ -71,9 +72,9 @@ mod tests {
 
     #[test]
     fn however_many_domains_an_account_has_others_are_looked_up() {
-        let mut lookups = LookupQuota::default();
+        let mut lookups = LookupSlots::default();
         let accounts = [1, 2, 3].map(|it| AccountId::new(Timestamp::from_millis(it)));
-        let begin_all = |lookups: &mut LookupQuota, account: AccountId| {
+        let begin_all = |lookups: &mut LookupSlots, account: AccountId| {
             let domains = (0..MAX_PARALLEL_LOOKUPS).map(|n| format!("{n}.{account}.example"));
             domains.filter(|it| lookups.begin(it, Some(account))).count()
         };

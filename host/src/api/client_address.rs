@@ -17,7 +17,7 @@ pub struct Peer(pub SocketAddr);
 
 /// The address that a request came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Client(pub IpAddr);
+pub struct ClientAddress(pub IpAddr);
 
 /// The proxies whose word counts, and where they put it.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ impl TrustedProxies {
     pub fn note(&self, request: &mut Request) {
         if let Some(Peer(peer)) = request.extensions().get::<Peer>().copied() {
             let client = self.client(peer.ip(), request.headers());
-            request.extensions_mut().insert(Client(client));
+            request.extensions_mut().insert(ClientAddress(client));
         }
     }
 

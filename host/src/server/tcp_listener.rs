@@ -1,5 +1,4 @@
-//! How every listener accepts: where the system gives no connection, it pauses, and says so once a minute.
-//! A loop without a pause fills the disk with its log.
+//! Binds ports, and accepts connections: if `accept(2)` fails (EMFILE), retries every 100 ms and logs once a minute.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
