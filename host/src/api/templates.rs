@@ -23,6 +23,7 @@ use super::shapes::{
 use super::state::Api;
 use super::{body, request_context};
 use crate::authoring::bounds::MAX_TEST_RECIPIENTS;
+use crate::authoring::error::AuthoringError;
 use crate::authoring::preview::PreviewOf;
 use crate::authoring::trial_send::TrialOptions;
 use crate::authoring::{self, Place, PublishOptions};
@@ -487,7 +488,13 @@ pub async fn diff(
     if !faults.is_empty() {
         return Err(Refusal::bad_request(faults).into());
     }
-    let parts = api.authoring.diff(&place, from, to).await.map_err(refused)?;
+    let parts = api.authoring.diff(&place, from, to).await.map_err(|error| {
+        if matches!(error, AuthoringError::Unpublished { .. }) {
+            Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
+        } else {
+            refused(error)
+        }
+    })?;
     Ok(Json(TemplateDiff::new(parts)))
 }
 

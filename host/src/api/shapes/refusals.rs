@@ -91,7 +91,6 @@ refusals! {
         401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
         403: "`FORBIDDEN`: the key has not the scope `templates`, or is for other templates.",
         404: "`NOT_FOUND`",
-        409: "`CONFLICT`: it has never been published.",
         429: "`RATE_LIMITED`: too many requests, or failed logins.",
         500: "`INTERNAL`",
         503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
