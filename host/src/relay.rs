@@ -27,7 +27,7 @@ const BLOCK: usize = 64 << 10;
 /// What every session of the relay has in common.
 #[derive(Debug)]
 pub struct Relay {
-    /// The way of a message.
+    /// Accepts messages for delivery.
     pub journey: Arc<Journey>,
     /// What sessions are held under that begin now.
     pub limits: ArcSwap<Limits>,
@@ -63,7 +63,7 @@ pub enum UserName {
 pub struct Bounds {
     /// From the connection to a successful login.
     pub login: Duration,
-    /// Silence.
+    /// From a reply to the client's next command, and from one part of a message to the next.
     pub idle: Duration,
     /// A whole message.
     pub data: Duration,

@@ -139,8 +139,8 @@ pub async fn why(
     why_message(&api, row, Audience::AccountHolder).await
 }
 
-/// Calls a message back that waits: it is not sent, and its price is refunded. One that is canceled
-/// already stays so.
+/// Calls a message back that waits: it is not sent any more, and its price is refunded unless an attempt may have
+/// arrived. One that is canceled already stays so.
 #[utoipa::path(post, path = "/v1/messages/{id}/cancel", operation_id = "cancel_message",
     tag = "messages", security(("apiKey" = [])),
     params(("id" = String, Path, description = "`msg_…`")),
@@ -294,7 +294,9 @@ fn too_late(state: MessageState) -> &'static str {
             "the message has left; nothing can be canceled any more"
         }
         MessageState::Bounced => "the message was refused by the recipient's server already",
-        MessageState::Failed => "the message has failed already, and its price was refunded",
+        MessageState::Failed => {
+            "the message has failed already; its price was refunded unless an attempt may have arrived"
+        }
         MessageState::Suppressed => {
             "the message was never to be sent: its recipient is on the suppression list"
         }

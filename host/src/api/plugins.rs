@@ -10,10 +10,11 @@ use super::body;
 use super::operator::{Operator, with_body};
 use super::problem::Problem;
 use super::query::Query;
-use super::shapes::{Impact, Installed, Listing, LogPage, Page, Slot};
+use super::shapes::{Installed, Listing, LogPage, Page, Slot};
 use super::state::Api;
 use crate::journey::accept::fair_share::ShareOwner;
 use crate::journey::accept::refusal::{Outage, Refusal};
+use crate::plugin::impact::Impact;
 use crate::plugin::slot::{Activation, ImpactRule, SlotName};
 use crate::plugin::supervisor::{Order, OrderError};
 use crate::plugin::{Artifact, LoadError};
@@ -177,7 +178,7 @@ pub async fn impact(
     let component = Artifact::new(component(&api, request).await?);
     let brought = Brought { component, signature: query.signature };
     let impact = replay::impact(&api.plugins, &*api.evidence, slot, &brought).await;
-    Ok(Json(impact.map_err(|error| not_replayed(&error.into()))?.into()))
+    Ok(Json(impact.map_err(|error| not_replayed(&error.into()))?))
 }
 
 /// What the plugins of a slot logged last.

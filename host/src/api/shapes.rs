@@ -32,7 +32,7 @@ pub use management::{
     ChangeAccount, ChangeKey, ChangeOwnAccount, CreateAccount, CreateGrant, CreateKey,
 };
 pub use message::{Attempt, AttemptList, Event, EventList, Message, MessagePage, MessageSummary};
-pub use operator::{DecisionRecord, Impact, Installed, LogPage, Slot};
+pub use operator::{DecisionRecord, Installed, LogPage, Slot};
 pub use page::{Listing, Page};
 pub use plan::PlanList;
 pub use problem::{Fault, Problem};

@@ -36,9 +36,7 @@ pub struct ApiParts {
     pub journey: Arc<Journey>,
     /// Whose word about the origin of a request counts.
     pub proxies: Arc<TrustedProxies>,
-    /// For health.
     pub store: Store,
-    /// For health.
     pub plugins: Arc<Plugins>,
     /// Why mail waits.
     pub admission: Arc<AdmissionControl>,

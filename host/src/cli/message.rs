@@ -70,7 +70,8 @@ pub enum MessageCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Call back a message that waits: it is not sent, and its price is refunded
+    /// Call back a message that waits: it is not sent any more, and its price is refunded unless an attempt may have
+    /// arrived
     Cancel {
         /// `msg_…`
         id: MessageId,

@@ -16,7 +16,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::time::Instant;
 
-use crate::delivery::outcome::{Deferral, Outcome, Report, RouteTaken};
+use crate::delivery::outcome::{Deferral, FailureReason, Outcome, Report, RouteTaken};
 use crate::delivery::routing::mx::MxHosts;
 use crate::delivery::routing::route::Smarthost;
 use crate::delivery::shaping::admission::{AdmissionControl, Plan};
@@ -78,7 +78,7 @@ impl Attempts {
             Ok(Some(raw)) => raw,
             Ok(None) => {
                 let words = "the stored body is missing or damaged";
-                return Report::new(Outcome::Failed(None), None, words);
+                return Report::new(Outcome::Failed(FailureReason::Other), None, words);
             }
             Err(error) => {
                 tracing::error!(message_id = %lease.message_id, %error, "stored message body cannot be read; deferring the message");

@@ -30,9 +30,25 @@ pub enum Outcome {
     Deferred(Deferral),
     /// A 5xx reply.
     Bounced(ReplyCode, AddressJudgement),
-    /// The message cannot be sent, for a reason that no server gave; with an enhanced status code
-    /// where one says the reason.
-    Failed(Option<&'static str>),
+    /// The message cannot be sent, for a reason that no server gave.
+    Failed(FailureReason),
+}
+
+/// Why a message cannot be sent, where no server said so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureReason {
+    /// The domain of the recipient does not exist, or has no address (RFC 3463 section 3.2, X.1.2).
+    BadDestination,
+    /// The domain says that it takes no mail (RFC 7505).
+    NullMx,
+    /// No host of the domain can be reached from here (RFC 3463 section 3.5, X.4.4).
+    NoRoute,
+    /// This server is the best host of the domain (RFC 3463 section 3.5, X.4.6).
+    RoutingLoop,
+    /// The next server needs a form of the message into which it cannot be converted (RFC 3463 section 3.7, X.6.3).
+    Unconvertible,
+    /// No enhanced status code says the reason: the words of the report do.
+    Other,
 }
 
 /// Why an attempt is to be repeated.
@@ -170,10 +186,18 @@ impl Outcome {
         match self {
             Self::Bounced(_, judgement) => *judgement,
             // DNS says that the address can take no mail: now, and perhaps by mistake.
-            Self::Failed(Some("5.1.2" | "5.1.10")) => AddressJudgement::Suspect,
-            Self::Delivered(_) | Self::Relayed(_) | Self::Deferred(_) | Self::Failed(_) => {
-                AddressJudgement::Unjudged
+            Self::Failed(FailureReason::BadDestination | FailureReason::NullMx) => {
+                AddressJudgement::Suspect
             }
+            Self::Failed(
+                FailureReason::NoRoute
+                | FailureReason::RoutingLoop
+                | FailureReason::Unconvertible
+                | FailureReason::Other,
+            )
+            | Self::Delivered(_)
+            | Self::Relayed(_)
+            | Self::Deferred(_) => AddressJudgement::Unjudged,
         }
     }
 
@@ -181,7 +205,7 @@ impl Outcome {
     #[must_use]
     pub fn into_codes(self) -> (Option<u16>, Option<String>) {
         let reply = match self {
-            Self::Failed(enhanced) => return (None, enhanced.map(ToOwned::to_owned)),
+            Self::Failed(reason) => return (None, reason.enhanced().map(ToOwned::to_owned)),
             Self::Delivered(reply)
             | Self::Relayed(reply)
             | Self::Bounced(reply, _)
@@ -192,6 +216,21 @@ impl Outcome {
             ) => None,
         };
         reply.map_or((None, None), |it| (Some(it.code), it.enhanced))
+    }
+}
+
+impl FailureReason {
+    /// The enhanced status code (RFC 3463).
+    #[must_use]
+    pub fn enhanced(self) -> Option<&'static str> {
+        match self {
+            Self::BadDestination => Some("5.1.2"),
+            Self::NullMx => Some("5.1.10"),
+            Self::NoRoute => Some("5.4.4"),
+            Self::RoutingLoop => Some("5.4.6"),
+            Self::Unconvertible => Some("5.6.3"),
+            Self::Other => None,
+        }
     }
 }
 

@@ -69,9 +69,9 @@ pub struct Password(String);
 /// How long the other side may take (RFC 5321 section 4.5.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// To take the call.
+    /// To accept the TCP connection.
     pub connect: Duration,
-    /// For its first words.
+    /// For the greeting.
     pub greeting: Duration,
     /// For the whole reply to any other command, and for a TLS handshake.
     pub command: Duration,

@@ -58,7 +58,8 @@ pub enum OnCancel {
 pub enum Refund {
     /// The price stays paid: the message is still tried, or a server took or refused it.
     Nothing,
-    /// The price is given back, once, unless an attempt may have arrived. The ledger says the reason.
+    /// The price is refunded, once, unless an attempt may have arrived. May have arrived: the whole message was sent and
+    /// no reply came, or the server stopped in the middle of the attempt. The ledger says the reason.
     UnlessArrived { reason: &'static str },
 }
 

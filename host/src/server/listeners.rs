@@ -145,14 +145,14 @@ async fn answer_once(
     router: Router,
     timeouts: HttpTimeouts,
 ) {
-    let turned = match no_slot {
+    let refused = match no_slot {
         NoSlot::Listener => ConnectionRefused::ServerIsFull,
         NoSlot::ClientAddress => ConnectionRefused::AddressIsFull,
     };
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(Peer(peer));
-        request.extensions_mut().insert(turned);
+        request.extensions_mut().insert(refused);
         router.clone().oneshot(request)
     });
     let connection = builder(timeouts)

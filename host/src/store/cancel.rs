@@ -12,15 +12,15 @@ use crate::store::StoreError;
 /// What became of a wish to call a message back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cancellation {
-    /// It is canceled, now or already before, and refunded once.
+    /// It is canceled, now or already before; its price is refunded once, unless an attempt may have arrived.
     Canceled,
     /// It is in a state in which it cannot be canceled.
     TooLate(MessageState),
 }
 
 impl Store {
-    /// Cancels a message that waits and that nobody holds: it leaves the queue and is refunded, with
-    /// its event, in one transaction. One that is canceled already stays as it is.
+    /// Cancels a message that waits and that nobody holds: it leaves the queue, and its price is refunded unless an
+    /// attempt may have arrived, with its event, in one transaction. One that is canceled already stays as it is.
     ///
     /// # Errors
     /// The database failed, or there is no such message.

@@ -88,7 +88,8 @@ impl Store {
     pub async fn domain_details(&self, id: DomainId) -> Result<Option<DomainDetails>, StoreError> {
         let mut tx = self.db.snapshot("domain_details").await?;
         let row = sql("-- domain_details
-             SELECT d.*, c.number, c.next_at, c.checked_at, c.owned_since, c.owned_at,
+             SELECT d.id, d.account_id, d.name, d.kind, d.verification_token, d.phase, d.since, d.progress, d.missing,
+                    d.requirements, d.decision, d.created_at, c.number, c.next_at, c.checked_at, c.owned_since, c.owned_at,
                     c.unclear_since, c.findings, c.observations, c.failure
              FROM domains d LEFT JOIN domain_checks c ON c.domain_id = d.id WHERE d.id = $1")
         .bind(id)

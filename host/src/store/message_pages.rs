@@ -310,7 +310,7 @@ fn push_filter(query: &mut Statement, account: AccountId, filter: &MessageFilter
     if !filter.domains.is_empty() {
         // The last `@` is the one that counts, also behind a quoted local part.
         query.push(" AND EXISTS (SELECT 1 FROM json_each(").push_bind(to_json(&filter.domains));
-        query.push(") WHERE substr(m.sender, -length(value) - 1) = '@' || value)");
+        query.push(") WHERE substr(m.sender, length(m.sender) - length(value)) = '@' || value)");
     }
     if !filter.templates.is_empty() {
         query.push(" AND m.template_slug IN (SELECT value FROM json_each(");

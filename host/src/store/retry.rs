@@ -184,7 +184,9 @@ impl Store {
             "-- requeue_one_of_many
              UPDATE queue SET due_at = CASE WHEN due_at < $1 THEN due_at ELSE $1 END, waits_for = NULL
              WHERE message_id = (
-                 SELECT message_id FROM queue WHERE waits_for = $2 ORDER BY due_at LIMIT 1)
+                 SELECT message_id FROM queue
+                 WHERE waits_for = $2 AND lease_owner IS NULL ORDER BY due_at LIMIT 1)
+               AND lease_owner IS NULL
                AND EXISTS (SELECT 1 FROM queue WHERE waits_for = $2 LIMIT 1 OFFSET $3)",
         )
         .bind(now.millis())

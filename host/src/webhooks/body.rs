@@ -119,7 +119,7 @@ pub struct DomainEvent {
     /// Its name; missing where the domain is not there any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// Why.
+    /// Why the domain is in its new state.
     reason: String,
 }
 

@@ -6,7 +6,7 @@ use crate::Pair;
 use crate::host::Level;
 
 /// Natively a plugin runs in tests only; even so nothing grows without bound.
-const MOST: usize = 1024;
+const MAX_LINES: usize = 1024;
 
 thread_local! {
     static LOGS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
@@ -46,7 +46,7 @@ fn keep(lines: &mut Vec<String>, mut line: String, fields: Vec<Pair>) {
     for Pair { key, value } in fields {
         line.extend([" ", &key, "=", &value]);
     }
-    if lines.len() < MOST {
+    if lines.len() < MAX_LINES {
         lines.push(line);
     }
 }

@@ -66,7 +66,6 @@ struct DomainDetails {
     /// What to publish, and what was seen of it.
     records: Vec<DomainRecord>,
     /// The DKIM keys of the domain.
-    #[schema(value_type = Vec<Object>)]
     dkim: Vec<DomainKey>,
     /// When DNS was last checked, RFC 3339.
     checked_at: Option<String>,
@@ -83,7 +82,6 @@ struct DomainDetails {
     #[schema(value_type = Object)]
     decision: Value,
     /// Events of the domain, newest first.
-    #[schema(value_type = Vec<Object>)]
     events: Vec<Event>,
     /// Members of the request that were ignored.
     #[schema(value_type = Option<Vec<String>>)]
@@ -125,7 +123,8 @@ pub struct DomainRecord {
 }
 
 /// A DKIM key.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = DkimKey)]
 #[serde(rename_all = "camelCase")]
 struct DomainKey {
     selector: String,

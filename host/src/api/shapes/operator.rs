@@ -6,8 +6,6 @@ use utoipa::ToSchema;
 
 use super::{Page, from_row};
 use crate::id::{AccountId, DecisionId, MessageId};
-use crate::plugin::comparison::{Difference, Group};
-use crate::plugin::impact;
 use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::slot::{OnFailure, SlotName};
 use crate::plugin::status::{ActiveReport, CandidateReport, Quarantined, SlotStatus, Standing};
@@ -34,24 +32,20 @@ pub struct Slot {
     #[schema(value_type = Option<String>)]
     on_failure: Option<OnFailure>,
     /// What answers its calls.
-    #[schema(value_type = Option<Object>)]
     active: Option<ActiveReport>,
     /// What a rollback would bring back.
-    #[schema(value_type = Option<Object>)]
     previous: Option<PreviousPlugin>,
     /// Whether the next start would know of all this.
     #[schema(ignore)]
     remembered: bool,
     /// What is on its way, or was refused and why.
-    #[schema(value_type = Option<Object>)]
     candidate: Option<CandidateReport>,
     /// What may not run again until the operator says so.
-    #[schema(value_type = Vec<Object>)]
     quarantined: Vec<Quarantined>,
 }
 
 /// What a rollback would bring back.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PreviousPlugin {
     /// None for the one that is built in.
@@ -68,32 +62,6 @@ pub struct Installed {
     pub slot: SlotName,
     /// The component, `sha256:<hex>`.
     pub digest: String,
-}
-
-/// What a component would change.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Impact {
-    /// Recorded calls that were made to both.
-    compared: u32,
-    /// How many would be answered otherwise.
-    would_change: u32,
-    /// How many would be served worse: with no answer, a failure, or without a part.
-    would_fail: u32,
-    /// For a policy, how many the live one lets pass.
-    pass: u32,
-    /// Of those, how many would pass.
-    would_pass: u32,
-    /// Equal differences, each with the number of its calls, the most frequent first.
-    #[schema(value_type = Vec<Object>)]
-    groups: Vec<Group>,
-    /// The first differences.
-    #[schema(value_type = Vec<Object>)]
-    differences: Vec<Difference>,
-    /// For a renderer, the published templates: how many were rendered with their examples, how many
-    /// would be served worse, and the first of those.
-    #[schema(value_type = Object)]
-    templates: impact::Templates,
 }
 
 /// What plugins decided for one send.
@@ -152,10 +120,6 @@ impl Slot {
         }
     }
 }
-
-from_row!(row: impact::Impact => Impact {
-    compared, would_change, would_fail, pass, would_pass, groups, differences, templates,
-});
 
 // One decision names the calls that were recorded; a list does not.
 from_row!(row: DecisionRow => DecisionRecord {

@@ -1,6 +1,6 @@
 //! The outcome at one address: what it means for the message, and for the host's health.
 
-use crate::delivery::outcome::{self, Deferral, Outcome, ReplyCode};
+use crate::delivery::outcome::{self, Deferral, FailureReason, Outcome, ReplyCode};
 use crate::delivery::smtp::{Broken, Cause, Refused, Reply, Stage};
 use crate::message::status;
 
@@ -48,7 +48,7 @@ impl HostVerdict {
             }
             Self::Stalled(_) | Self::Busy => Outcome::Deferred(Deferral::NoReply),
             Self::Uncertain(_) => Outcome::Deferred(Deferral::MayHaveArrived),
-            Self::Incapable => Outcome::Failed(None),
+            Self::Incapable => Outcome::Failed(FailureReason::Other),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::mail::seven_bit::{is_eight_bit, to_seven_bit};
 use crate::store::records::Lease;
 
 use super::dkim::{DkimSigner, Signed};
-use crate::delivery::outcome::{Deferral, Outcome};
+use crate::delivery::outcome::{Deferral, FailureReason, Outcome};
 use crate::delivery::smtp::Extensions;
 
 /// How an attempt ends whose message cannot be made ready, and what happened.
@@ -51,7 +51,7 @@ impl<'a> OutboundMessage<'a> {
         }
         let converted = to_seven_bit(&self.raw).map_err(|error| {
             let words = format!("the next server takes no 8-bit messages, and {error}");
-            (Outcome::Failed(Some("5.6.3")), words)
+            (Outcome::Failed(FailureReason::Unconvertible), words)
         })?;
         self.content = sign(self.lease, &converted, signer).await?;
         self.raw = converted;
@@ -65,6 +65,6 @@ async fn sign(lease: &Lease, raw: &[u8], signer: &DkimSigner) -> Result<Vec<u8>,
         Signed::Message(content) => Ok(content),
         Signed::Unsigned => Ok(raw.to_vec()),
         Signed::Defer(reason) => Err((Outcome::Deferred(Deferral::NoReply), reason)),
-        Signed::Fail(reason) => Err((Outcome::Failed(None), reason)),
+        Signed::Fail(reason) => Err((Outcome::Failed(FailureReason::Other), reason)),
     }
 }

@@ -21,7 +21,7 @@ pub const UNREADABLE: End = End {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AtLease {
     Send,
-    /// Not now.
+    /// The message goes back to the queue until `waits_for` is over.
     Wait {
         waits_for: WaitsFor,
         reason: &'static str,

@@ -208,7 +208,7 @@ impl Lanes {
     }
 }
 
-/// Before every account.
+/// An identifier of this time sorts before that of every account.
 const BEFORE_ALL: Timestamp = Timestamp::from_millis(0);
 
 fn key(lane: &Lane) -> (String, AccountId) {

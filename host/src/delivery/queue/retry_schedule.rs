@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::clock::Timestamp;
-use crate::delivery::outcome::{AddressJudgement, Backoff, Contact, Deferral, Outcome, Report};
+use crate::delivery::outcome::{
+    AddressJudgement, Backoff, Contact, Deferral, FailureReason, Outcome, Report,
+};
 use crate::id::MessageId;
 use crate::store::records::{
     AfterAttempt, AttemptRecord, BackedOff, Due, Interrupted, Lease, NewSuppression, Settlement,
@@ -163,7 +165,11 @@ impl RetrySchedule {
                 times(backoff.failures),
                 backoff.reason
             );
-            return WhileBackedOff::GiveUp(Report::new(Outcome::Failed(None), None, words));
+            return WhileBackedOff::GiveUp(Report::new(
+                Outcome::Failed(FailureReason::Other),
+                None,
+                words,
+            ));
         }
         let pause = self.pause(backoff.failures).unwrap_or_default().min(MAX_WAIT);
         let until = backoff.until.max(now.after(spread(pause, due.message_id)));

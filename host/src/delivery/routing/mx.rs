@@ -23,6 +23,7 @@ use futures_util::future::join_all;
 use moka::sync::Cache;
 
 use crate::clock::{Clock, Timestamp};
+use crate::delivery::outcome::FailureReason;
 use crate::dns::{Reach, RecordType, Resolver};
 use crate::domain::name::DomainName;
 use crate::mail::mta_sts::StsPolicy;
@@ -52,8 +53,7 @@ pub enum MxResolution {
     Hosts(Arc<MxHosts>),
     /// The domain accepts no mail, or not from here.
     PermanentFailure {
-        /// The enhanced status code (RFC 3463), as in `5.1.10`.
-        enhanced: &'static str,
+        failure: FailureReason,
         reason: String,
     },
     /// The domain cannot be resolved now.
@@ -130,7 +130,7 @@ struct CachedResolution {
 /// Why a domain has no host to try.
 #[derive(Debug)]
 enum NoHosts {
-    PermanentFailure { enhanced: &'static str, reason: String },
+    PermanentFailure { failure: FailureReason, reason: String },
     TemporaryFailure { reason: String },
 }
 
@@ -188,8 +188,8 @@ impl MxResolver {
             Ok((hosts, keep)) => {
                 (MxResolution::Hosts(Arc::new(hosts)), keep.clamp(MIN_TTL, MAX_TTL))
             }
-            Err(NoHosts::PermanentFailure { enhanced, reason }) => {
-                (MxResolution::PermanentFailure { enhanced, reason }, PERMANENT_FAILURE_TTL)
+            Err(NoHosts::PermanentFailure { failure, reason }) => {
+                (MxResolution::PermanentFailure { failure, reason }, PERMANENT_FAILURE_TTL)
             }
             Err(NoHosts::TemporaryFailure { reason }) => {
                 (MxResolution::TemporaryFailure { reason }, TEMPORARY_FAILURE_TTL)
@@ -209,7 +209,10 @@ impl MxResolver {
             return Ok((self.literal(domain)?, MAX_TTL));
         }
         let Ok(domain) = domain.parse::<DomainName>() else {
-            return Err(NoHosts::permanent("5.1.2", format!("{domain} is no domain of mail")));
+            return Err(NoHosts::permanent(
+                FailureReason::BadDestination,
+                format!("{domain} is no domain of mail"),
+            ));
         };
         let domain = domain.as_str();
         let seen = self.resolver.look_up(domain, RecordType::Mx).await;
@@ -246,7 +249,11 @@ impl MxResolver {
             found.extend(join_all(some).await);
         }
         // Without an MX record the domain itself is the host, and its address is at fault.
-        let no_address = if names().eq([domain]) { "5.1.2" } else { "5.4.4" };
+        let no_address = if names().eq([domain]) {
+            FailureReason::BadDestination
+        } else {
+            FailureReason::NoRoute
+        };
         let mut hosts = Vec::with_capacity(candidates.len());
         let mut keep = MAX_TTL;
         let (mut unknown, mut unreachable) = (None, None);
@@ -282,14 +289,18 @@ impl MxResolver {
 
     /// The host that an address literal is (RFC 5321 section 4.1.3).
     fn literal(&self, text: &str) -> Result<MxHosts, NoHosts> {
-        let address = address_of(text)
-            .ok_or_else(|| NoHosts::permanent("5.1.2", format!("{text} is no address")))?;
+        let address = address_of(text).ok_or_else(|| {
+            NoHosts::permanent(FailureReason::BadDestination, format!("{text} is no address"))
+        })?;
         if !self.settings.reach.allows(address) {
-            return Err(NoHosts::permanent("5.4.4", format!("{text} is no public address")));
+            return Err(NoHosts::permanent(
+                FailureReason::NoRoute,
+                format!("{text} is no public address"),
+            ));
         }
         if !self.settings.addresses.has(address) {
             let reason = format!("{text} cannot be reached from here: no address of its kind");
-            return Err(NoHosts::permanent("5.4.4", reason));
+            return Err(NoHosts::permanent(FailureReason::NoRoute, reason));
         }
         let name = match address {
             IpAddr::V4(address) => format!("[{address}]"),
@@ -302,8 +313,8 @@ impl MxResolver {
 }
 
 impl NoHosts {
-    fn permanent(enhanced: &'static str, reason: String) -> Self {
-        Self::PermanentFailure { enhanced, reason }
+    fn permanent(failure: FailureReason, reason: String) -> Self {
+        Self::PermanentFailure { failure, reason }
     }
 
     fn temporary(reason: String) -> Self {

@@ -381,8 +381,8 @@ impl AdmissionControl {
         let direct = Some(RouteTaken::Direct);
         let hosts = match &*exchange {
             MxResolution::Hosts(hosts) => hosts,
-            MxResolution::PermanentFailure { enhanced, reason } => {
-                let outcome = Outcome::Failed(Some(enhanced));
+            MxResolution::PermanentFailure { failure, reason } => {
+                let outcome = Outcome::Failed(*failure);
                 return Admission::Over(Report::new(outcome, direct, reason.clone()));
             }
             MxResolution::TemporaryFailure { reason } => {

@@ -134,6 +134,17 @@ impl AccountBackoff {
 #[derive(Debug)]
 pub struct Probe(Arc<Health>);
 
+/// Whether an attempt may begin.
+#[derive(Debug)]
+pub(super) enum ProbeAdmission {
+    /// The hosts are trusted: it may.
+    NotNeeded,
+    /// It may, as the probe of hosts on probation.
+    Probe(Probe),
+    /// It may not: a probe is under way.
+    UnderWay,
+}
+
 impl Health {
     /// New hosts of others start on probation.
     pub(super) fn new(hosts: Hosts, whose: Whose, requeue: Arc<Requeue>) -> Self {
@@ -306,26 +317,21 @@ impl Health {
 
     /// Admits an attempt. While the hosts are on probation it is a probe, one at a time; none while
     /// that is under way and not overdue.
-    #[expect(clippy::option_option, reason = "no attempt, any attempt, the attempt that tries")]
-    pub(super) fn probe(
-        self: &Arc<Self>,
-        now: Timestamp,
-        purpose: Purpose,
-    ) -> Option<Option<Probe>> {
+    pub(super) fn probe(self: &Arc<Self>, now: Timestamp, purpose: Purpose) -> ProbeAdmission {
         let mut state = lock(&self.state);
         if state.is_trusted {
-            return Some(None);
+            return ProbeAdmission::NotNeeded;
         }
         let takes_long =
             state.probed_at.is_none_or(|at| now >= at.after(PROBE_OVERDUE) || now < at);
         if state.probes > 0 && (state.probes >= MAX_PROBES || !takes_long) {
-            return None;
+            return ProbeAdmission::UnderWay;
         }
         state.probes += 1;
         if purpose == Purpose::Start {
             state.probed_at = Some(now);
         }
-        Some(Some(Probe(Arc::clone(self))))
+        ProbeAdmission::Probe(Probe(Arc::clone(self)))
     }
 
     /// The back-offs that have ended since the last call: each may get a probe.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::backoff::{Health, Probe, Whose};
+use super::backoff::{Health, Probe, ProbeAdmission, Whose};
 use super::memory_budget::MemoryPermit;
 use super::probation::ProbationPermit;
 use super::reason::{Purpose, Reason};
@@ -117,7 +117,11 @@ impl Destinations {
             return Err(Reason::BackOff(backoff));
         }
         let destination = self.get(request.name, request.limits);
-        let probe = health.probe(now, request.purpose).ok_or(Reason::Probing)?;
+        let probe = match health.probe(now, request.purpose) {
+            ProbeAdmission::NotNeeded => None,
+            ProbeAdmission::Probe(probe) => Some(probe),
+            ProbeAdmission::UnderWay => return Err(Reason::Probing),
+        };
         let permit = destination.slot(self.shortened.load(Ordering::Relaxed).max(1));
         let permit = permit.ok_or(Reason::DestinationFull)?;
         let permits = Permits::default();

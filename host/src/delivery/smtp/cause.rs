@@ -18,10 +18,10 @@ pub enum Cause {
     /// What the server says is no SMTP.
     #[error("{0}")]
     Protocol(#[from] Violation),
-    /// Its idea of TLS.
+    /// The TLS handshake failed, or the server offers a version or cipher that this client does not take.
     #[error("{0}")]
     Tls(String),
-    /// Its certificate, which is not trusted.
+    /// The certificate of the server is not trusted.
     #[error("{0}")]
     Certificate(String),
     /// The server does not offer what is needed; it has not been asked.

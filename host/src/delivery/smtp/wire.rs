@@ -49,7 +49,7 @@ pub(super) enum Written {
 }
 
 impl Wire {
-    /// Calls.
+    /// Opens the TCP connection to the server and notes it in the transcript.
     pub async fn connect(
         &mut self,
         address: SocketAddr,

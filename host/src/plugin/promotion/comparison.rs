@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::plugin::records::{Call, differences, summarize_change};
 
@@ -13,7 +14,8 @@ const MAX_NAMED_CALLS: usize = 3;
 const MAX_LINES: usize = 5;
 
 /// One call that a candidate answers otherwise.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = CallDifference)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
     /// The call: a request, or a recorded decision.
@@ -23,7 +25,8 @@ pub struct Difference {
 }
 
 /// Differences that are equal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = EqualDifferences)]
 #[serde(rename_all = "camelCase")]
 pub struct Group {
     /// What differs, such as `allow for 1 -> deny (restricted-template)`.

@@ -2,6 +2,7 @@
 //! templates are rendered by both.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::comparison::{Difference, Group, compare, note};
 use super::evidence::{Owner, Published};
@@ -13,7 +14,8 @@ use crate::plugin::runtime::kind::Kind;
 /// Differences and failures that are listed one by one; all are counted.
 const MAX_LISTED: usize = 50;
 
-#[derive(Debug, Clone, Default, Serialize)]
+/// What a component would change.
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Impact {
     /// Recorded calls that were made to both.
@@ -35,7 +37,8 @@ pub struct Impact {
 }
 
 /// What a candidate makes of the published templates.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[schema(as = ImpactOnTemplates)]
 #[serde(rename_all = "camelCase")]
 pub struct Templates {
     /// Templates that were compiled, and rendered with their examples.
@@ -47,7 +50,7 @@ pub struct Templates {
 }
 
 /// A published template that a candidate serves worse than the active version.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TemplateFailure {
     /// The account that published the template.
@@ -56,6 +59,7 @@ pub struct TemplateFailure {
     pub template: String,
     /// The published revision.
     pub revision: u64,
+    /// What is worse.
     pub reason: String,
 }
 

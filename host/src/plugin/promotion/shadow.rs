@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
+use utoipa::ToSchema;
 
 use super::comparison::{Difference, Group, compare, note};
 use super::installed::InstalledPlugin;
@@ -47,8 +48,9 @@ struct Progress {
     report: Mutex<Report>,
 }
 
-/// What came of it.
-#[derive(Debug, Clone, Default, Serialize)]
+/// What came of the comparison with live calls.
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[schema(as = ShadowReport)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// Calls that were compared.

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::plugin::config::slot::{Activation, SlotName};
 use crate::plugin::runtime::artifact::Artifact;
@@ -69,12 +70,15 @@ pub struct Stored {
 }
 
 /// A component that was rolled back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = QuarantinedPlugin)]
 #[serde(rename_all = "camelCase")]
 pub struct Quarantined {
+    /// `sha256:<hex>`
     pub digest: String,
     /// Only with the settings of that revision; none for all.
     pub settings_revision: Option<u32>,
+    /// Why it was rolled back.
     pub reason: String,
     /// When, RFC 3339.
     pub at: String,

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 pub use super::state::Quarantined;
 use super::state::Stored;
@@ -205,33 +206,54 @@ pub struct SlotHealth {
 }
 
 /// What answers the calls of a slot.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ActivePlugin)]
 #[serde(rename_all = "camelCase")]
 pub struct ActiveReport {
+    /// The plugin's name, in its own words.
     name: String,
+    /// The plugin's version.
     version: String,
+    /// The component, `sha256:<hex>`.
     digest: String,
+    /// The number of its settings; the empty settings are 0.
     settings_revision: u32,
+    /// Its settings.
     settings: Value,
+    /// The limits of its calls.
     limits: LimitsReport,
+    /// What it does, in its own words.
     summary: String,
+    /// Whether the server brought it.
     builtin: bool,
+    /// Since when it answers, RFC 3339; none where the server brought it.
     since: Option<String>,
+    /// The comparison with live calls before its activation.
     pub shadow: Option<Report>,
+    /// Calls that it answered or failed.
     calls: u64,
+    /// Calls that trapped.
     trapped: u64,
+    /// Calls that were given up because a limit was reached.
     gave_up: u64,
+    /// Inputs that are not given to it any more, because they made it trap.
     pub inputs_in_quarantine: usize,
+    /// Processor time of its calls, in microseconds.
     cpu_micros: u64,
 }
 
 /// The limits of its calls. The configuration writes the same names with underscores.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PluginLimits)]
 #[serde(rename_all = "camelCase")]
 struct LimitsReport {
+    /// Time of a call, in milliseconds.
     call_ms: u64,
+    /// Time to compile a template, in milliseconds.
     prepare_ms: u64,
+    /// Memory of an instance.
     memory_bytes: usize,
+    /// Octets of an answer.
     output_bytes: usize,
 }
 
@@ -243,14 +265,23 @@ impl From<CallLimits> for LimitsReport {
 }
 
 /// A candidate, for lists.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CandidatePlugin)]
 pub struct CandidateReport {
+    /// The component, `sha256:<hex>`; none until it was read.
     digest: Option<String>,
+    /// Its name and version; none until it said them.
     name: Option<String>,
+    /// `settling`, `inspecting`, `compiling`, `linked`, `configured`, `tested`, `impact`, `shadow` or `waiting`.
+    #[schema(value_type = String)]
     stage: Stage,
+    /// Why it came no further.
     rejected: Option<String>,
+    /// Why it waits for the operator.
     waits: Option<String>,
+    /// What it would change.
     impact: Option<Impact>,
+    /// The comparison with live calls.
     shadow: Option<Report>,
 }
 

@@ -264,7 +264,7 @@ impl SlotSupervisor {
         tracing::info!(%slot, plugin, version, digest, settings, "plugin promoted");
         let validated = live.validated.clone();
         self.machines.of(slot).activate(live);
-        self.tell(EventKind::Activated, &validated, "it is live");
+        self.emit(EventKind::Activated, &validated, "plugin activated");
         metrics::counter!("waxwing_plugin_activations_total", "slot" => slot.to_string())
             .increment(1);
         self.changed(slot);

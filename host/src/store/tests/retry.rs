@@ -136,3 +136,20 @@ async fn on_another_way_all_go_on_that_wait_for_a_destination_and_no_others() {
     due.sort();
     assert_eq!(due, on_hosts);
 }
+
+#[tokio::test]
+async fn a_leased_message_is_requeued_for_no_probe() {
+    let fixture = Fixture::with_credits(20).await;
+    let store = &fixture.store;
+    let waiting_ones = deferred(&fixture, 2, Some("a.example")).await;
+    // A lease clears `waits_for`. Under several writers it may come between the search and the update.
+    sql("UPDATE queue SET lease_owner = 'other', lease_until = due_at, due_at = due_at - 1 WHERE message_id = $1")
+        .bind(waiting_ones[0])
+        .run(&store.db.writer)
+        .await
+        .expect("works");
+    let requeued = store.requeue_one_of_many(&waiting("a.example"), 2, NOW).await;
+    assert_eq!(requeued.expect("works"), 1);
+    let due: Vec<MessageId> = due(store, NOW).await.iter().map(|it| it.message_id).collect();
+    assert_eq!(due, [waiting_ones[1]]);
+}

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use super::{MAX_TTL, NoHosts};
+use crate::delivery::outcome::FailureReason;
 use crate::dns::Outcome;
 use crate::id::fill_random;
 
@@ -40,7 +41,10 @@ impl Candidates {
                 (vec![Candidate { preference: 0, name: domain.to_owned() }], MAX_TTL)
             }
             Outcome::NxDomain => {
-                return Err(NoHosts::permanent("5.1.2", format!("there is no domain {domain}")));
+                return Err(NoHosts::permanent(
+                    FailureReason::BadDestination,
+                    format!("there is no domain {domain}"),
+                ));
             }
             Outcome::ServFail | Outcome::Refused | Outcome::TimedOut => {
                 let failure = failure(seen);
@@ -73,7 +77,10 @@ fn parsed(data: &str) -> Option<Candidate> {
 fn without_null(domain: &str, mut candidates: Vec<Candidate>) -> Result<Vec<Candidate>, NoHosts> {
     candidates.retain(|it| it.name != NO_HOST);
     if candidates.is_empty() {
-        return Err(NoHosts::permanent("5.1.10", format!("{domain} takes no mail (null MX)")));
+        return Err(NoHosts::permanent(
+            FailureReason::NullMx,
+            format!("{domain} takes no mail (null MX)"),
+        ));
     }
     Ok(candidates)
 }
@@ -92,7 +99,7 @@ fn without_self(
     }
     if candidates.is_empty() {
         let reason = format!("mail for {domain} comes to this server, which does not take it");
-        return Err(NoHosts::permanent("5.4.6", reason));
+        return Err(NoHosts::permanent(FailureReason::RoutingLoop, reason));
     }
     Ok(candidates)
 }
@@ -150,7 +157,9 @@ mod tests {
     fn code(result: &Result<Candidates, NoHosts>) -> &'static str {
         match result {
             Ok(_) => "hosts",
-            Err(NoHosts::PermanentFailure { enhanced, .. }) => enhanced,
+            Err(NoHosts::PermanentFailure { failure, .. }) => {
+                failure.enhanced().expect("each has a code")
+            }
             Err(NoHosts::TemporaryFailure { .. }) => "not now",
         }
     }

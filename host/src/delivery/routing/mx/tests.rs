@@ -114,9 +114,9 @@ fn shown(exchange: &Arc<MxResolution>) -> Vec<String> {
 fn verdict(exchange: &Arc<MxResolution>) -> &'static str {
     match &**exchange {
         MxResolution::Hosts(_) => "hosts",
-        MxResolution::PermanentFailure { enhanced, reason } => {
+        MxResolution::PermanentFailure { failure, reason } => {
             assert!(!reason.is_empty());
-            enhanced
+            failure.enhanced().expect("each has a code")
         }
         MxResolution::TemporaryFailure { reason } => {
             assert!(!reason.is_empty());

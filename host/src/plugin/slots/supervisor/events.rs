@@ -37,10 +37,10 @@ pub enum EventKind {
 pub struct Listener(Arc<dyn Fn(Event) + Send + Sync>);
 
 impl Listener {
-    /// Calls `tell` with what happens; it must not block.
+    /// Calls `emit` with what happens; it must not block.
     #[must_use]
-    pub fn new(tell: impl Fn(Event) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
+    pub fn new(emit: impl Fn(Event) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(emit))
     }
 }
 
@@ -64,7 +64,7 @@ impl SlotSupervisor {
         self
     }
 
-    pub(super) fn tell(&self, what: EventKind, plugin: &InstalledPlugin, reason: &str) {
+    pub(super) fn emit(&self, what: EventKind, plugin: &InstalledPlugin, reason: &str) {
         let identity = plugin.identity();
         let slot = plugin.slot().clone();
         let facts = json!({
@@ -78,12 +78,12 @@ impl SlotSupervisor {
         (self.listener.0)(Event { what, slot, facts });
     }
 
-    pub(super) fn tell_trap(&mut self, plugin: &InstalledPlugin, failure: &CallFailure) {
+    pub(super) fn emit_trap(&mut self, plugin: &InstalledPlugin, failure: &CallFailure) {
         let now = Instant::now();
         let last = self.trap_events.get(plugin.slot());
         if last.is_none_or(|at| now.duration_since(*at) >= TRAP_EVENT_INTERVAL) {
             self.trap_events.insert(plugin.slot().clone(), now);
-            self.tell(EventKind::Trapped, plugin, &failure.to_string());
+            self.emit(EventKind::Trapped, plugin, &failure.to_string());
         }
     }
 }

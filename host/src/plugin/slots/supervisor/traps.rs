@@ -67,7 +67,7 @@ impl SlotSupervisor {
             tracing::info!(%slot, %failure, "message data exhausted a plugin limit; the plugin is not blamed and stays in service");
             return;
         }
-        self.tell_trap(plugin, failure);
+        self.emit_trap(plugin, failure);
         match blame {
             Blame::Plugin => {
                 for calls_before in traps {
@@ -118,7 +118,7 @@ impl SlotSupervisor {
         let now = now.unwrap_or_else(|| "the built-in or a broader plugin".to_owned());
         let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
         tracing::error!(%slot, plugin, version, digest, reason, now, "plugin rolled back");
-        self.tell(EventKind::RolledBack, &gone.validated, reason);
+        self.emit(EventKind::RolledBack, &gone.validated, reason);
         metrics::counter!("waxwing_plugin_rollbacks_total", "slot" => slot.to_string())
             .increment(1);
         self.changed(slot);
