@@ -249,7 +249,7 @@ pub struct ActiveReport {
 struct LimitsReport {
     /// Time of a call, in milliseconds.
     call_ms: u64,
-    /// Time to compile a template, in milliseconds.
+    /// Time to compile a template, to configure, and of a self-test, in milliseconds.
     prepare_ms: u64,
     /// Memory of an instance.
     memory_bytes: usize,
