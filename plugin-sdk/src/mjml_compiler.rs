@@ -53,7 +53,7 @@ pub trait MjmlCompiler: Plugin {
     fn compile(&self, ctx: &CallContext, it: &Document) -> Result<Compiled, Vec<Diagnostic>>;
 }
 
-/// Exports a [`MjmlCompiler`] as a component of the world `mjml-compilation`.
+/// Exports an [`MjmlCompiler`] as a component of the world `mjml-compilation`.
 #[macro_export]
 macro_rules! export_mjml_compiler {
     ($compiler:ty) => {

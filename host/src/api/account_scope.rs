@@ -28,7 +28,7 @@ pub struct AccountScope {
 enum By {
     /// A key of the account.
     Holder(Admin),
-    /// An operator of the server.
+    /// An operator, with a key of the scope `operator` or the control token.
     Operator(Operator),
 }
 

@@ -197,7 +197,7 @@ pub async fn change(
     let seen = if_match(request.headers());
     let author = author.and_then(Author::must_change);
     let (author, body, _memory) = body::json_of(author, Author::share, &api, request).await?;
-    let place = author.writable(kind, &slug)?;
+    let place = author.place(kind, &slug)?;
     let row = api.authoring.patch_draft(&place, seen?, &body, author.name()).await;
     told(&api, &row.map_err(refused)?).await
 }
@@ -221,7 +221,7 @@ pub async fn replace(
     let seen = if_match(request.headers());
     let author = author.and_then(Author::must_change);
     let (author, body, _memory) = body::json_of(author, Author::share, &api, request).await?;
-    let place = author.writable(kind, &slug)?;
+    let place = author.place(kind, &slug)?;
     let draft = authoring::source(&body, kind).map_err(Refusal::bad_request)?;
     let row = api.authoring.replace_draft(&place, seen?, &draft, author.name()).await;
     told(&api, &row.map_err(refused)?).await
@@ -247,7 +247,7 @@ pub async fn publish(
     let seen = if_match(request.headers());
     let author = author.and_then(Author::must_change);
     let (author, body, _memory) = body::json_of(author, Author::share, &api, request).await?;
-    let place = author.writable(kind, &slug)?;
+    let place = author.place(kind, &slug)?;
     let mut fields = Fields::of(&body);
     let (force, note) = (fields.flag("force"), fields.text("note"));
     fields.only(&["force", "note"]);
@@ -277,7 +277,7 @@ pub async fn roll_back(
     let seen = if_match(request.headers());
     let author = author.and_then(Author::must_change);
     let (author, body, _memory) = body::json_of(author, Author::share, &api, request).await?;
-    let place = author.writable(kind, &slug)?;
+    let place = author.place(kind, &slug)?;
     let mut fields = Fields::of(&body);
     let (revision, note) = (fields.revision("revision"), fields.text("note"));
     fields.only(&["revision", "note"]);
@@ -305,7 +305,7 @@ pub async fn archive(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let author = author.must_change()?;
-    let place = author.writable(kind, &slug)?;
+    let place = author.place(kind, &slug)?;
     let row = api.authoring.archive(&place, if_match(&headers)?).await.map_err(refused)?;
     told(&api, &row).await
 }
@@ -326,7 +326,7 @@ pub async fn delete(
     headers: HeaderMap,
 ) -> Result<Json<DeletedTemplate>, Problem> {
     let author = author.must_change()?;
-    let place = author.writable(kind, &slug)?;
+    let place = author.place(kind, &slug)?;
     let row = api.authoring.delete(&place, if_match(&headers)?).await.map_err(refused)?;
     Ok(Json(DeletedTemplate { slug: row.slug.to_string(), deleted: true }))
 }
@@ -348,7 +348,7 @@ pub async fn duplicate(
 ) -> Result<Response, Problem> {
     let author = author.and_then(Author::must_change);
     let (author, body, _memory) = body::json_of(author, Author::share, &api, request).await?;
-    let place = author.writable(kind, &slug)?;
+    let place = author.place(kind, &slug)?;
     let mut fields = Fields::of(&body);
     let copy = fields.slug("slug");
     fields.only(&["slug"]);

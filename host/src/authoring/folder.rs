@@ -45,12 +45,12 @@ pub struct Folder {
     pub layout: Option<(Slug, TemplateSource)>,
 }
 
-/// What becomes of a layout that is there and has another text.
+/// What publishing a folder does to a layout of the same name whose text differs from the folder's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExistingLayout {
-    /// It stays: what an author has made of a starter's layout is the author's.
+    /// The layout stays: an author may have changed what came from a starter.
     Kept,
-    /// It is published with the folder's text, with everything that is made of it.
+    /// The layout is published with the folder's text, and with it every template that uses the layout.
     Replaced,
 }
 

@@ -92,10 +92,10 @@ impl PlanChoice {
     }
 }
 
-/// Whether an account may be called so.
+/// Checks the name of an account: 1 to [`MAX_NAME_CHARS`] characters, none of them a control character.
 ///
 /// # Errors
-/// It may not.
+/// The name breaks that rule.
 pub fn check_name(name: &str) -> Result<(), AccountError> {
     let is_name = !name.trim().is_empty()
         && name.chars().count() <= MAX_NAME_CHARS

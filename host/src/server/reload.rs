@@ -61,7 +61,9 @@ impl ChangedKeys {
 
     fn log(&self) {
         if self.applied.is_empty() {
-            tracing::info!("configuration reloaded: it changes no limit and no route");
+            tracing::info!(
+                "configuration reloaded; no setting that a running server can change differs"
+            );
         } else {
             let keys = self.applied.join(", ");
             tracing::info!(keys, "configuration reloaded: its limits and routes apply now");

@@ -36,7 +36,7 @@ pub struct WebhookRow {
     pub secret: Vec<u8>,
     /// The sealed secret before it, and until when that signs too.
     pub earlier: Option<(Vec<u8>, Timestamp)>,
-    /// Whether events are posted to it.
+    /// Whether events are posted to the webhook.
     pub state: WebhookState,
     pub reason: String,
     /// Since when it is in its state.

@@ -30,7 +30,7 @@ pub struct Webhook {
     description: String,
     /// The wanted types of events; empty for all.
     types: Vec<String>,
-    /// Whether events are posted to it.
+    /// Whether events are posted to the webhook.
     state: WebhookState,
     /// Why it is in its state.
     reason: String,

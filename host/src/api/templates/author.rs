@@ -125,7 +125,7 @@ impl Author {
         }
     }
 
-    /// The one of that slug, which the key may read.
+    /// The one of that slug, which the key may read and write.
     pub fn place(&self, kind: TemplateKind, slug: &str) -> Result<Place, Problem> {
         if matches!(self.who, Who::Operator) && kind == TemplateKind::Template {
             return Err(no_server_templates());
@@ -138,11 +138,6 @@ impl Author {
         let place = Place { owner: self.owner(), kind, slug };
         self.may_write(&place)?;
         Ok(place)
-    }
-
-    /// The same, to change it.
-    pub fn writable(&self, kind: TemplateKind, slug: &str) -> Result<Place, Problem> {
-        self.place(kind, slug)
     }
 
     /// A key for some templates has to do with these alone; layouts and partials stand in others too.

@@ -13,12 +13,12 @@ pub fn refused(error: AuthoringError) -> Problem {
     match error {
         AuthoringError::Store(error) => error.into(),
         AuthoringError::Plugin(failure) => {
-            tracing::error!(%failure, "the renderer gave no answer to an author; nothing was changed");
+            tracing::error!(%failure, "the renderer failed on an author's request; the template is unchanged");
             let message = format!("{}; nothing was changed", failure.for_client());
             Refusal::unavailable(Outage::Plugin, &message).into()
         }
         AuthoringError::Folder(error) => {
-            tracing::error!(%error, "a starter template cannot be read");
+            tracing::error!(%error, "a starter template embedded in this binary cannot be read; install an undamaged build");
             Refusal::Internal { message: "the starter templates cannot be read".to_owned() }.into()
         }
         AuthoringError::Refused(refused) => refused.into(),

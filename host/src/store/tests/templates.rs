@@ -207,7 +207,7 @@ async fn a_directory_of_schema_16_is_migrated_with_its_layouts_and_examples() {
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&file).create_if_missing(true);
     let mut connection = sqlx::ConnectOptions::connect(&options).await.expect("opens");
     WHOLE.run(&mut connection).await.expect("made");
-    // Identifiers have 16 bytes; that of the account is short for the eye.
+    // The fixture writes the account's identifier as one byte, so that its rows can be read; the column wants 16.
     let rows = OF_SCHEMA_16.replace("x'0A'", "x'0000000000000000000000000000000A'");
     sqlx::raw_sql(sqlx::AssertSqlSafe(rows)).execute(&mut connection).await.expect("written");
     sqlx::Connection::close(connection).await.expect("closed");

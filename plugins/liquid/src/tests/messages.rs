@@ -100,7 +100,7 @@ fn plural_forms_are_those_of_the_locale() {
         assert_eq!(of("ru", "files", &count.to_string()), expected);
     }
     assert_eq!(of("ru", "files", "1.5"), "1,5 файла");
-    // German has no `few`: `other` is written.
+    // The rules of German have no `few`, so 3 takes the form `other`.
     assert_eq!(of("de", "files", "3"), "3 файла");
     let refused = rendered(Part::Text, "en", "{{ 'files' | t: count: n }}", r#"{"n": "many"}"#);
     assert_eq!(refused, Err(vec!["`count` of `t` is a number, found a string".to_owned()]));
