@@ -92,7 +92,7 @@ impl PlanChoice {
     }
 }
 
-/// Checks the name of an account: 1 to [`MAX_NAME_CHARS`] characters, none of them a control character.
+/// Checks the name of an account: 1 to `MAX_NAME_CHARS` characters, none of them a control character.
 ///
 /// # Errors
 /// The name breaks that rule.

@@ -1,19 +1,15 @@
 //! Grants of credits.
 
-use std::time::Duration;
-
 use crate::clock::Timestamp;
 use crate::credit::Credits;
 use crate::id::AccountId;
-use crate::store::records::Idempotency;
+use crate::store::records::{ANSWERS_KEPT, Idempotency};
 use crate::store::{Granted, NewGrant, Store, StoreError};
 
 /// Credits of one grant.
 const MAX_GRANTED: i64 = 1_000_000_000_000;
 /// Characters of the reason of a grant.
 const MAX_REASON_CHARS: usize = 500;
-/// As long as answers to sends.
-const ANSWERS_KEPT: Duration = Duration::from_hours(24);
 /// What stands in the ledger where nobody said why.
 pub const NO_REASON: &str = "granted by the operator";
 

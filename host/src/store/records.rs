@@ -5,6 +5,7 @@ mod commit;
 mod lease;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use lz4_flex::block::{compress_prepend_size_with_dict, decompress_size_prepended_with_dict};
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,9 @@ pub enum Acceptance {
     /// All or none: the recipients of one SMTP transaction, which has one reply.
     Together,
 }
+
+/// How long the answer to a request with an idempotency key is kept for its retries: to a send as to a grant.
+pub const ANSWERS_KEPT: Duration = Duration::from_hours(24);
 
 /// A client's key for a request, and what the request said.
 #[derive(Debug, Clone)]

@@ -4,21 +4,18 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::credit::Credits;
 use crate::id::AccountId;
 use crate::message::state::MessageState;
 use crate::store::records::{
-    Acceptance, Accepted, Answer, CommitFacts, CreditEvent, CreditEventKind, Job, JobOutcome,
-    JobVerdict, NewMessage, Slot, Verdict,
+    ANSWERS_KEPT, Acceptance, Accepted, Answer, CommitFacts, CreditEvent, CreditEventKind, Job,
+    JobOutcome, JobVerdict, NewMessage, Slot, Verdict,
 };
 
 /// Blank variables that the first event names; the decision record has all of them.
 const MAX_BLANKS_NAMED: usize = 10;
-/// How long the answer to a request with an idempotency key is kept for its retries.
-const ANSWERS_KEPT: Duration = Duration::from_hours(24);
 
 /// What an operator decides of a commit.
 #[derive(Debug, Clone, Copy, Default)]
