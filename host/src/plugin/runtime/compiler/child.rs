@@ -1,7 +1,9 @@
 //! The child's side: it bounds itself, reads a component from standard input and writes machine code
 //! to standard output.
 
+use std::any::Any;
 use std::io::{self, Read as _, Write as _};
+use std::panic;
 use std::process::ExitCode;
 
 use rayon::ThreadPoolBuilder;
@@ -41,10 +43,12 @@ pub fn run(limits: CompileLimits) -> ExitCode {
 fn compile() -> io::Result<()> {
     let wasm = read()?;
     end_with_the_parent()?;
-    let (kind, answer) = match compiled(&wasm) {
-        Ok(code) => (COMPILED, code),
-        Err(error) if is_out_of_memory(&error) => (OUT_OF_MEMORY, Vec::new()),
-        Err(error) => (REFUSED, error.to_string().into_bytes()),
+    let (kind, answer) = match panic::catch_unwind(|| compiled(&wasm)) {
+        Ok(Ok(code)) => (COMPILED, code),
+        Ok(Err(error)) if is_out_of_memory(&error) => (OUT_OF_MEMORY, Vec::new()),
+        Ok(Err(error)) => (REFUSED, error.to_string().into_bytes()),
+        Err(panicked) if says_out_of_memory(&*panicked) => (OUT_OF_MEMORY, Vec::new()),
+        Err(panicked) => panic::resume_unwind(panicked),
     };
     let mut stdout = io::stdout().lock();
     stdout.write_all(&[kind])?;
@@ -66,6 +70,12 @@ fn is_out_of_memory(error: &wasmtime::Error) -> bool {
         system.is_some_and(|it| it.kind() == io::ErrorKind::OutOfMemory)
             || cause.is::<rayon::ThreadPoolBuildError>()
     })
+}
+
+/// Where an allocation fails, the standard library aborts the process, and Cranelift's own collections
+/// panic: `panic_on_oom` of wasmtime's crates, which has no type of its own.
+fn says_out_of_memory(panicked: &(dyn Any + Send)) -> bool {
+    panicked.downcast_ref::<String>().is_some_and(|it| it.contains("out-of-memory"))
 }
 
 fn read() -> io::Result<Vec<u8>> {
