@@ -1,5 +1,6 @@
 //! The command line.
 
+mod accounts;
 mod deliver;
 mod domains;
 mod floor;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 
+pub use accounts::AccountsArgs;
 pub use deliver::{DeliverArgs, Dkim, Relay};
 pub use domains::DomainsArgs;
 pub use floor::FloorArgs;
@@ -44,6 +46,8 @@ pub enum Protocol {
     Queue(QueueArgs),
     /// Send for one account while another one makes noise
     Neighbours(NeighboursArgs),
+    /// Send for many accounts with many templates, in turn with few of them, or while accounts change
+    Accounts(AccountsArgs),
     /// Serve as the floor; `--against floor` starts this
     #[command(hide = true)]
     Floor(FloorArgs),
@@ -152,6 +156,7 @@ impl CommandLine {
             Some(Protocol::Deliver(args)) => &args.setup,
             Some(Protocol::Queue(args)) => &args.setup,
             Some(Protocol::Neighbours(args)) => &args.setup,
+            Some(Protocol::Accounts(args)) => &args.setup,
             Some(Protocol::Floor(_)) | None => &self.http.setup,
         }
     }
@@ -242,6 +247,7 @@ mod tests {
                 | Protocol::Deliver(_)
                 | Protocol::Queue(_)
                 | Protocol::Neighbours(_)
+                | Protocol::Accounts(_)
                 | Protocol::Floor(_),
             )
             | None => panic!("{line} is not about SMTP"),

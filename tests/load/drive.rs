@@ -86,10 +86,10 @@ async fn work(
     requests: Arc<Requests>,
     pace: Arc<Pace>,
 ) -> io::Result<Vec<(u16, u64)>> {
-    let mut request = requests.copy();
+    let mut request = Vec::new();
     let mut answers = Vec::new();
     while let Some(number) = pace.next().await {
-        requests.number(&mut request, number);
+        requests.write(number, &mut request);
         let start = Instant::now();
         let answer = connection.exchange(&request).await?;
         let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);

@@ -1,6 +1,7 @@
 //! The load generator: starts the release server on loopback, drives it over HTTP or SMTP, and prints
 //! one line of JSON. It is bounded in count and in time, and ends only what it started.
 
+mod accounts;
 mod args;
 mod client;
 mod deliver;
@@ -71,6 +72,7 @@ async fn bounded(command_line: &CommandLine) -> io::Result<Value> {
             Some(Protocol::Deliver(args)) => Box::pin(deliver::measure(args)).await,
             Some(Protocol::Queue(args)) => Box::pin(queue::measure(args)).await,
             Some(Protocol::Neighbours(args)) => Box::pin(neighbours::measure(args)).await,
+            Some(Protocol::Accounts(args)) => Box::pin(accounts::measure(args)).await,
             Some(Protocol::Floor(_)) | None => Box::pin(measure(&command_line.http)).await,
         }
     };
@@ -97,6 +99,8 @@ async fn measure(args: &Args) -> io::Result<Value> {
     if let Some(peer) = &peer {
         burst.warm_up(&peer.subject()).await?;
     }
+    // The key stays the same; the time to which sends are held back is an hour from here.
+    let requests = burst.requests(&waxwing.subject()).await?;
     process::tell(waxwing.pid(), args.pid_file.as_deref())?;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let mut swapped = Vec::new();
@@ -105,10 +109,10 @@ async fn measure(args: &Args) -> io::Result<Value> {
         None => None,
     };
     for _ in 0..args.rounds {
-        ours.push(round::waxwing(&burst, &waxwing).await?);
+        ours.push(round::waxwing(&burst, &waxwing, &requests).await?);
         if let Some((swapper, pause)) = &mut swapping {
             tokio::select! {
-                round = round::waxwing(&burst, &waxwing) => swapped.push(round?),
+                round = round::waxwing(&burst, &waxwing, &requests) => swapped.push(round?),
                 ended = swapper.run(*pause) => ended?,
             }
             tokio::time::sleep(SETTLE).await;

@@ -1,4 +1,4 @@
-//! The requests of a run: one text, with the recipient's number changed in place.
+//! The requests of a run: a text for each template, with the recipient's number changed in place.
 
 use std::io;
 
@@ -9,24 +9,53 @@ use crate::args::{Mode, Template};
 /// Every recipient's number has that many digits, so that all requests have one length.
 const DIGITS: usize = 9;
 
+pub const TEMPLATES_FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/load/templates");
+
 /// All requests to one server.
-pub struct Requests {
-    text: Vec<u8>,
+pub struct Requests(Vec<Text>);
+
+struct Text {
+    bytes: Vec<u8>,
     number_at: usize,
 }
 
 impl Requests {
     /// Requests with that key.
     pub async fn new(template: Template, mode: Mode, api_key: &str) -> io::Result<Self> {
+        let slug = format!("load-{}", template.folder());
+        Self::of_templates(template, mode, &[(api_key, slug)]).await
+    }
+
+    /// Requests with keys and the slugs of templates that take the same data, in an order like a random one.
+    pub async fn of_templates(
+        template: Template,
+        mode: Mode,
+        templates: &[(&str, String)],
+    ) -> io::Result<Self> {
         // Parsed and written again: a client's JSON has no line breaks.
         let data: Value = serde_json::from_str(template.data())?;
         let send_at = match mode {
             Mode::Deliver => String::new(),
             Mode::Hold => format!(r#","sendAt":"{}""#, in_an_hour().await?),
         };
-        let slug = template.folder();
+        Ok(Self(templates.iter().map(|of| Text::new(of, &data, &send_at)).collect()))
+    }
+
+    /// Writes the request of that number.
+    pub fn write(&self, number: u32, request: &mut Vec<u8>) {
+        // Multiplied by the golden ratio of 2^64, neighbours are far from each other.
+        let spread = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let text = &self.0[usize::try_from(spread).unwrap_or_default() % self.0.len()];
+        request.clone_from(&text.bytes);
+        let digits = format!("{number:0>DIGITS$}");
+        request[text.number_at..text.number_at + DIGITS].copy_from_slice(digits.as_bytes());
+    }
+}
+
+impl Text {
+    fn new((api_key, slug): &(&str, String), data: &Value, send_at: &str) -> Self {
         let body = format!(
-            r#"{{"to":"load-{:0>DIGITS$}@example.com","type":"EMAIL","template":"load-{slug}","data":{data}{send_at}}}"#,
+            r#"{{"to":"load-{:0>DIGITS$}@example.com","type":"EMAIL","template":"{slug}","data":{data}{send_at}}}"#,
             0
         );
         let head = format!(
@@ -35,18 +64,7 @@ impl Requests {
             body.len()
         );
         let number_at = head.len() + r#"{"to":"load-"#.len();
-        Ok(Self { text: [head, body].concat().into_bytes(), number_at })
-    }
-
-    /// A request of one's own, to be numbered by [`Requests::number`].
-    pub fn copy(&self) -> Vec<u8> {
-        self.text.clone()
-    }
-
-    /// Writes a recipient's number into a copy.
-    pub fn number(&self, copy: &mut [u8], number: u32) {
-        let digits = format!("{number:0>DIGITS$}");
-        copy[self.number_at..self.number_at + DIGITS].copy_from_slice(digits.as_bytes());
+        Self { bytes: [head, body].concat().into_bytes(), number_at }
     }
 }
 
@@ -66,10 +84,10 @@ mod tests {
     #[tokio::test]
     async fn a_number_changes_the_recipient_and_nothing_else() {
         let requests = Requests::new(Template::Line, Mode::Deliver, "key").await.expect("requests");
-        let mut copy = requests.copy();
-        requests.number(&mut copy, 4_711);
-        let text = String::from_utf8(copy).expect("text");
+        let mut request = Vec::new();
+        requests.write(4_711, &mut request);
+        let text = String::from_utf8(request).expect("text");
         assert!(text.contains(r#"{"to":"load-000004711@example.com","type""#), "{text}");
-        assert_eq!(text.len(), requests.text.len());
+        assert_eq!(text.len(), requests.0[0].bytes.len());
     }
 }

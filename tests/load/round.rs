@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::args::{AcceptPeer, Args, Mode, Template};
+use crate::args::{AcceptPeer, AccountsArgs, Args, Mode, Template};
 use crate::drive::drive;
 use crate::peers::accept::Backend;
 use crate::requests::Requests;
@@ -72,6 +72,12 @@ impl Burst {
         }
     }
 
+    /// Sends with many templates, held back.
+    pub fn of_accounts(args: &AccountsArgs) -> Self {
+        let AccountsArgs { template, connections, sends, .. } = *args;
+        Self { template, mode: Mode::Hold, connections, rate: None, sends }
+    }
+
     /// Sends that are not measured.
     pub async fn warm_up(&self, subject: &Subject<'_>) -> io::Result<()> {
         let requests = self.requests(subject).await?;
@@ -85,7 +91,7 @@ impl Burst {
         }
     }
 
-    async fn requests(&self, subject: &Subject<'_>) -> io::Result<Arc<Requests>> {
+    pub async fn requests(&self, subject: &Subject<'_>) -> io::Result<Arc<Requests>> {
         Requests::new(self.template, self.mode, subject.api_key).await.map(Arc::new)
     }
 
@@ -93,13 +99,13 @@ impl Burst {
     async fn run(
         &self,
         subject: &Subject<'_>,
+        requests: &Arc<Requests>,
         afterwards: impl Future<Output = io::Result<()>>,
     ) -> io::Result<Round> {
-        let requests = self.requests(subject).await?;
         let written_before = process::written(&subject.pids)?;
         let (before, own_before) = (process::cpu(&subject.pids)?, process::own_cpu()?);
         let answers =
-            drive(subject.address, &requests, self.connections, self.rate, self.sends).await?;
+            drive(subject.address, requests, self.connections, self.rate, self.sends).await?;
         let own_after = process::own_cpu()?;
         afterwards.await?;
         let after = process::cpu(&subject.pids)?;
@@ -119,11 +125,15 @@ impl Burst {
     }
 }
 
-pub async fn waxwing(burst: &Burst, server: &Waxwing) -> io::Result<Round> {
+pub async fn waxwing(
+    burst: &Burst,
+    server: &Waxwing,
+    requests: &Arc<Requests>,
+) -> io::Result<Round> {
     let subject = server.subject();
     let before = metrics::read(subject.address).await?;
     let start = Instant::now();
-    let mut round = burst.run(&subject, drained(burst.mode, subject.address)).await?;
+    let mut round = burst.run(&subject, requests, drained(burst.mode, subject.address)).await?;
     let wall = start.elapsed();
     let after = metrics::read(subject.address).await?;
     let delivered = after.delivered - before.delivered;
@@ -142,7 +152,8 @@ pub async fn waxwing(burst: &Burst, server: &Waxwing) -> io::Result<Round> {
 
 pub async fn peer(burst: &Burst, peer: &Backend) -> io::Result<Round> {
     let subject = peer.subject();
-    let run = burst.run(&subject, std::future::ready(Ok(())));
+    let requests = burst.requests(&subject).await?;
+    let run = burst.run(&subject, &requests, std::future::ready(Ok(())));
     match peer.kind {
         AcceptPeer::Node => run.await,
         AcceptPeer::Floor => {

@@ -13,6 +13,7 @@ use tokio::process::{Child, Command};
 
 use crate::args::{Setup, Template};
 use crate::figures::median;
+use crate::requests::TEMPLATES_FOLDER;
 use crate::round::Subject;
 use crate::start::run;
 
@@ -22,7 +23,6 @@ const STARTS: usize = 5;
 const SETTLE: Duration = Duration::from_secs(1);
 /// All connections come from one address.
 const CONNECTIONS: &str = "10000";
-const TEMPLATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/load/templates");
 
 /// A running server. It is killed when this is dropped.
 pub struct Waxwing {
@@ -171,7 +171,7 @@ pub async fn publish(
         .args(["template", "create", "--account", account, "--json"])
         .args(["--slug", &format!("load-{name}")])
         .arg("--folder")
-        .arg(Path::new(TEMPLATES).join(name))
+        .arg(Path::new(TEMPLATES_FOLDER).join(name))
         .arg("--data-dir")
         .arg(data);
     run(&mut publish).await

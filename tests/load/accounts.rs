@@ -1,0 +1,197 @@
+//! Many accounts with many templates: what a send costs with a few templates, and in turn with all of them
+//! at random, or while accounts change.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::MissedTickBehavior;
+
+use crate::args::{AccountsArgs, Mode, Template};
+use crate::client::Connection;
+use crate::figures::{self, Summary};
+use crate::process;
+use crate::requests::{Requests, TEMPLATES_FOLDER};
+use crate::round::{self, Burst};
+use crate::waxwing::Waxwing;
+
+/// More than any run spends.
+const CREDITS: u32 = 100_000_000;
+
+pub async fn measure(args: &AccountsArgs) -> io::Result<Value> {
+    let waxwing = Waxwing::start(&args.setup).await?;
+    let accounts = open_all(args, &waxwing).await?;
+    let filled = process::memory(waxwing.pid())?;
+    let few = Arc::new(requests(args, &accounts, args.few as usize).await?);
+    let all = Arc::new(requests(args, &accounts, usize::MAX).await?);
+    let other = if args.changes.is_some() { &few } else { &all };
+    let burst = Burst::of_accounts(args);
+    let mut changes =
+        Changes::new(&waxwing, accounts.iter().map(|it| it.id.clone()).collect()).await?;
+    for warm_up in [other, &few] {
+        round::waxwing(&burst, &waxwing, warm_up).await?;
+    }
+    let (mut plain, mut others) = (Vec::new(), Vec::new());
+    for _ in 0..args.rounds {
+        plain.push(round::waxwing(&burst, &waxwing, &few).await?);
+        others.push(match args.changes {
+            None => round::waxwing(&burst, &waxwing, other).await?,
+            Some(rate) => tokio::select! {
+                round = round::waxwing(&burst, &waxwing, other) => round?,
+                ended = changes.run(rate) => return Err(ended),
+            },
+        });
+    }
+    let memory = process::memory(waxwing.pid())?;
+    waxwing.stop().await?;
+    let second = if args.changes.is_some() { "whileAccountsChange" } else { "allTemplates" };
+    Ok(json!({
+        "accounts": args.accounts,
+        "templates": args.accounts * args.templates,
+        "few": args.few,
+        "changesPerSecond": args.changes,
+        "changes": changes.made,
+        "fewTemplates": Summary::of(&plain).to_json(),
+        second: Summary::of(&others).to_json(),
+        "ratios": figures::ratios(&others, &plain),
+        "filledMemoryMb": figures::mebibytes(filled.resident_kib),
+        "peakMemoryMb": figures::mebibytes(memory.peak_kib),
+    }))
+}
+
+struct Account {
+    id: String,
+    key: String,
+}
+
+/// Opens the accounts, each with credits, a domain, a key and its templates.
+async fn open_all(args: &AccountsArgs, waxwing: &Waxwing) -> io::Result<Vec<Account>> {
+    let mut api = Api::open(waxwing).await?;
+    let operator = waxwing.subject().api_key.to_owned();
+    let draft = draft(args.template)?;
+    let mut accounts = Vec::new();
+    for number in 0..args.accounts {
+        let sender = format!("hello@a{number}.test");
+        let account = json!({"name": format!("Account {number}"), "plan": "pro", "sender": sender});
+        let id = text(&api.post(&operator, "/v1/accounts", &account).await?, "id")?;
+        let grant = json!({"accountId": id, "amount": CREDITS});
+        api.post(&operator, "/v1/credits/grants", &grant).await?;
+        let scopes = json!({"scopes": ["send", "admin"]});
+        let key = api.post(&operator, &format!("/v1/keys?account={id}"), &scopes).await?;
+        let key = text(&key, "key")?;
+        let domain = json!({"name": format!("a{number}.test"), "sandbox": true});
+        api.post(&key, "/v1/domains", &domain).await?;
+        for number in 0..args.templates {
+            let slug = slug(number);
+            let template = json!({"slug": slug, "draft": draft});
+            api.post(&key, "/v1/templates", &template).await?;
+            api.post(&key, &format!("/v1/templates/{slug}/publish"), &json!({})).await?;
+        }
+        accounts.push(Account { id, key });
+    }
+    Ok(accounts)
+}
+
+fn slug(number: u32) -> String {
+    format!("load-{number:0>3}")
+}
+
+/// The parts of a template of `load/templates`.
+fn draft(template: Template) -> io::Result<Value> {
+    let part = |name: &str| {
+        let file = format!("{TEMPLATES_FOLDER}/{}/{name}.liquid", template.folder());
+        match std::fs::read_to_string(file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => read.map(Some),
+        }
+    };
+    let mut draft = json!({});
+    for name in ["subject", "html", "text"] {
+        if let Some(text) = part(name)? {
+            draft[name] = text.into();
+        }
+    }
+    Ok(draft)
+}
+
+/// One request for each of the first so many templates.
+async fn requests(args: &AccountsArgs, accounts: &[Account], most: usize) -> io::Result<Requests> {
+    let mut all = Vec::new();
+    for account in accounts {
+        for number in 0..args.templates {
+            all.push((account.key.as_str(), slug(number)));
+        }
+    }
+    all.truncate(most);
+    Requests::of_templates(args.template, Mode::Hold, &all).await
+}
+
+/// Changes of accounts, each of which makes the server read that account's facts again.
+struct Changes {
+    api: Api,
+    key: String,
+    accounts: Vec<String>,
+    made: usize,
+}
+
+impl Changes {
+    async fn new(waxwing: &Waxwing, accounts: Vec<String>) -> io::Result<Self> {
+        let key = waxwing.subject().api_key.to_owned();
+        Ok(Self { api: Api::open(waxwing).await?, key, accounts, made: 0 })
+    }
+
+    /// Changes one account after the other, from the first on, until an error ends it.
+    async fn run(&mut self, rate: u32) -> io::Error {
+        let mut pace = tokio::time::interval(Duration::from_secs(1) / rate);
+        pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            pace.tick().await;
+            let path = format!("/v1/accounts/{}", self.accounts[self.made % self.accounts.len()]);
+            let change = json!({"name": format!("Changed {}", self.made)});
+            if let Err(error) = self.api.call("PATCH", &self.key, &path, &change).await {
+                return error;
+            }
+            self.made += 1;
+        }
+    }
+}
+
+/// JSON over one connection.
+struct Api(Connection);
+
+impl Api {
+    async fn open(waxwing: &Waxwing) -> io::Result<Self> {
+        Connection::open(waxwing.subject().address).await.map(Self)
+    }
+
+    async fn post(&mut self, key: &str, path: &str, body: &Value) -> io::Result<Value> {
+        self.call("POST", key, path, body).await
+    }
+
+    async fn call(
+        &mut self,
+        method: &str,
+        key: &str,
+        path: &str,
+        body: &Value,
+    ) -> io::Result<Value> {
+        let body = body.to_string();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nx-api-key: {key}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let answer = self.0.exchange(request.as_bytes()).await?;
+        if answer.status >= 300 {
+            let words = String::from_utf8_lossy(answer.body);
+            return Err(io::Error::other(format!("{method} {path}: {} {words}", answer.status)));
+        }
+        serde_json::from_slice(answer.body).map_err(io::Error::from)
+    }
+}
+
+fn text(answer: &Value, member: &str) -> io::Result<String> {
+    let text = answer[member].as_str().map(str::to_owned);
+    text.ok_or_else(|| io::Error::other(format!("the answer has no {member}: {answer}")))
+}
