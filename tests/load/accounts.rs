@@ -27,8 +27,8 @@ pub async fn measure(args: &AccountsArgs) -> io::Result<Value> {
     let all = Arc::new(requests(args, &accounts, usize::MAX).await?);
     let other = if args.changes.is_some() { &few } else { &all };
     let burst = Burst::of_accounts(args);
-    let mut changes =
-        Changes::new(&waxwing, accounts.iter().map(|it| it.id.clone()).collect()).await?;
+    let ids = accounts.iter().map(|it| it.id.clone()).collect();
+    let mut changes = Changes { waxwing: &waxwing, accounts: ids, made: 0 };
     for warm_up in [other, &few] {
         round::waxwing(&burst, &waxwing, warm_up).await?;
     }
@@ -39,11 +39,14 @@ pub async fn measure(args: &AccountsArgs) -> io::Result<Value> {
             None => round::waxwing(&burst, &waxwing, other).await?,
             Some(rate) => tokio::select! {
                 round = round::waxwing(&burst, &waxwing, other) => round?,
-                ended = changes.run(rate) => return Err(ended),
+                ended = changes.run(rate) => {
+                    ended?;
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
             },
         });
     }
-    let memory = process::memory(waxwing.pid())?;
+    let (memory, changes) = (process::memory(waxwing.pid())?, changes.made);
     waxwing.stop().await?;
     let second = if args.changes.is_some() { "whileAccountsChange" } else { "allTemplates" };
     Ok(json!({
@@ -51,7 +54,7 @@ pub async fn measure(args: &AccountsArgs) -> io::Result<Value> {
         "templates": args.accounts * args.templates,
         "few": args.few,
         "changesPerSecond": args.changes,
-        "changes": changes.made,
+        "changes": changes,
         "fewTemplates": Summary::of(&plain).to_json(),
         second: Summary::of(&others).to_json(),
         "ratios": figures::ratios(&others, &plain),
@@ -128,30 +131,25 @@ async fn requests(args: &AccountsArgs, accounts: &[Account], most: usize) -> io:
 }
 
 /// Changes of accounts, each of which makes the server read that account's facts again.
-struct Changes {
-    api: Api,
-    key: String,
+struct Changes<'a> {
+    waxwing: &'a Waxwing,
     accounts: Vec<String>,
     made: usize,
 }
 
-impl Changes {
-    async fn new(waxwing: &Waxwing, accounts: Vec<String>) -> io::Result<Self> {
-        let key = waxwing.subject().api_key.to_owned();
-        Ok(Self { api: Api::open(waxwing).await?, key, accounts, made: 0 })
-    }
-
-    /// Changes one account after the other, from the first on, until an error ends it.
-    async fn run(&mut self, rate: u32) -> io::Error {
+impl Changes<'_> {
+    /// Changes one account after the other, from the first on, for as long as it is polled.
+    async fn run(&mut self, rate: u32) -> io::Result<()> {
+        // One of its own for each round: the server ends a connection that says nothing for long.
+        let mut api = Api::open(self.waxwing).await?;
+        let key = self.waxwing.subject().api_key;
         let mut pace = tokio::time::interval(Duration::from_secs(1) / rate);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             pace.tick().await;
             let path = format!("/v1/accounts/{}", self.accounts[self.made % self.accounts.len()]);
             let change = json!({"name": format!("Changed {}", self.made)});
-            if let Err(error) = self.api.call("PATCH", &self.key, &path, &change).await {
-                return error;
-            }
+            api.call("PATCH", key, &path, &change).await?;
             self.made += 1;
         }
     }
