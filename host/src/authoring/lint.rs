@@ -3,6 +3,7 @@
 //! Looked for in the source that the author writes, HTML or MJML, so that places are the author's. The time is bounded
 //! by the length of the source, and of one kind a few are told, with the number of the others.
 
+mod around;
 mod clients;
 mod color;
 mod page;
@@ -11,13 +12,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::finding::{Finding, Severity};
-use super::liquid::{self, Token, TokenKind};
+use super::liquid::{Token, TokenKind};
 use super::mjml::{line_and_column, snippet};
 use crate::account::brand::BrandField;
 use crate::template::kind::TemplateKind;
 use crate::template::locale::LocaleTag;
 use crate::template::source::{ChosenLocale, DeclaredVariable, Markup, SourcePart, TemplateSource};
 use crate::template::version::Blocks;
+use around::{Around, Background, colors, has_dark_styles, is_void, root};
 use color::Color;
 use page::{Attribute, Page, Piece, Tag, declarations};
 
@@ -29,11 +31,6 @@ const MAX_CHOICES: usize = 50;
 /// The background of clients in the dark, where a mail sets none.
 const DARK: Color = Color(0x1e, 0x1e, 0x1e);
 const LINKS: [&str; 5] = ["href", "src", "background", "background-url", "action"];
-const VOID: [&str; 14] = [
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
-    "track", "wbr",
-];
-
 /// Looks through the HTML or MJML of some locales of a template.
 pub fn lint<'a>(
     (source, blocks): (&'a TemplateSource, &Blocks),
@@ -58,25 +55,6 @@ pub fn lint_block((kind, source): (TemplateKind, &TemplateSource), findings: &mu
         lint.run(&Around::default());
         lint.tell((locale.number > 0).then_some(locale.tag), findings);
     }
-}
-
-/// What a layout gives to the HTML that it surrounds.
-#[derive(Debug, Default)]
-struct Around {
-    background: Background,
-    color: Option<Color>,
-    has_dark_styles: bool,
-    shows_preheader: bool,
-    is_layout: bool,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Background {
-    #[default]
-    None,
-    /// A picture, or the sender's data.
-    Unknown,
-    Is(Color),
 }
 
 /// An element that has not ended.
@@ -106,93 +84,6 @@ struct Lint<'a> {
     found: Vec<Finding>,
     /// How many of each code there are.
     counts: HashMap<String, usize>,
-}
-
-impl Around {
-    fn of(source: &TemplateSource, blocks: &Blocks, locale: &LocaleTag) -> Self {
-        let layout = blocks.layout.as_ref().filter(|_| source.layout.is_some());
-        let Some(text) = layout.and_then(|it| it.source.part(SourcePart::Html, locale)) else {
-            return Self::default();
-        };
-        let page = Page::new(text);
-        let outputs = || page.liquid.iter().filter(|it| it.kind == TokenKind::Output);
-        let hole = outputs().find(|it| root(page.inside(it)) == "content");
-        let mut around = Self {
-            has_dark_styles: has_dark_styles(text),
-            shows_preheader: outputs().any(|it| root(page.inside(it)) == "preheader"),
-            is_layout: true,
-            ..Self::default()
-        };
-        let Some(hole) = hole else { return around };
-        let mut open: Vec<(String, Background, Option<Color>)> = Vec::new();
-        for piece in page.pieces() {
-            match piece {
-                Piece::Start(tag) if tag.at > hole.range.start => break,
-                Piece::End { at, .. } if at > hole.range.start => break,
-                Piece::Start(tag) if is_void(&tag) => {}
-                Piece::Start(tag) => {
-                    let (background, color) = colors(&tag, &page);
-                    let last = open.last();
-                    let inherited = last.map_or((Background::None, None), |it| (it.1, it.2));
-                    let background =
-                        if background == Background::None { inherited.0 } else { background };
-                    open.push((tag.name, background, color.or(inherited.1)));
-                }
-                Piece::End { name, .. } => {
-                    if let Some(at) = open.iter().rposition(|it| it.0 == name) {
-                        open.truncate(at);
-                    }
-                }
-                Piece::Text(_) => {}
-            }
-        }
-        if let Some((_, background, color)) = open.last() {
-            (around.background, around.color) = (*background, *color);
-        }
-        around
-    }
-}
-
-fn has_dark_styles(text: &str) -> bool {
-    text.contains("prefers-color-scheme") || text.contains("light-dark(")
-}
-
-/// The first name of an expression.
-fn root(expression: &str) -> &str {
-    liquid::word(expression)
-}
-
-fn is_void(tag: &Tag) -> bool {
-    VOID.contains(&tag.name.as_str()) || (tag.is_closed && tag.name.starts_with("mj"))
-}
-
-/// What an element says of its own colours.
-fn colors(tag: &Tag, page: &Page<'_>) -> (Background, Option<Color>) {
-    let has_data = |it: &Attribute| page.outputs(&it.range).next().is_some();
-    let of = |attribute: &str| {
-        let found = tag.get(attribute)?;
-        match Color::of(&found.value) {
-            Some(color) => Some(Background::Is(color)),
-            None if has_data(found) || !found.value.is_empty() => Some(Background::Unknown),
-            None => None,
-        }
-    };
-    let styled = ["background-color", "background"].iter().find_map(|it| tag.style(it)).map(|it| {
-        let picture = it.contains("url(") || it.contains("gradient(");
-        Color::of(it).filter(|_| !picture).map_or(Background::Unknown, Background::Is)
-    });
-    let attributes = [
-        "background",
-        "background-url",
-        "bgcolor",
-        "background-color",
-        "container-background-color",
-    ];
-    let background = styled.or_else(|| attributes.iter().find_map(|it| of(it)));
-    let is_button = tag.name == "mj-button";
-    let background = background.or(is_button.then_some(Background::Is(Color(0x41, 0x41, 0x41))));
-    let color = tag.style("color").or(tag.value("color")).and_then(Color::of);
-    (background.unwrap_or_default(), color)
 }
 
 impl<'a> Lint<'a> {

@@ -20,7 +20,7 @@ fn body(inside: &str) -> String {
 fn draft(inside: &str) -> Value {
     json!({
         "subject": "Order {{ id }}", "mjml": body(inside),
-        "examples": {"default": {"name": "Ada & Bo", "id": "7"}},
+        "examples": {"default": {"name": "Ada & Bo", "id": 7}},
         "messages": {"hi": "Hello"}, "locales": {"de": {"subject": "Bestellung {{ id }}", "messages": {"hi": "Hallo"}}},
     })
 }
@@ -35,7 +35,9 @@ async fn with_footer(server: &Server) {
 
 fn found<'a>(answer: &'a Value, code: &str) -> &'a Value {
     let all = answer["diagnostics"].as_array().or(answer["warnings"].as_array()).expect("a list");
-    all.iter().find(|it| it["code"] == code).unwrap_or_else(|| panic!("no {code}: {answer:#}"))
+    let found = all.iter().find(|it| it["code"] == code);
+    assert!(found.is_some(), "no {code}: {answer:#}");
+    found.expect("asserted")
 }
 
 #[tokio::test]
