@@ -1,5 +1,6 @@
 //! Templates: what an account writes once and sends many times; layouts and partials, which templates share.
 
+pub mod compiled;
 pub mod imported;
 pub mod kind;
 pub mod locale;

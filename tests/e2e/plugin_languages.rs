@@ -20,8 +20,12 @@ const PATIENCE: Duration = Duration::from_mins(10);
 /// What operators raise for Python: the largest that there may be.
 const LARGE: &str = "33554432";
 /// The settings that make an answer of the scaffold another one than that of its defaults.
-const SETTINGS: [(&str, &str); 3] =
-    [("plan", "creditsPerRecipient = 3"), ("domain", "requireDmarc = true"), ("renderer", "")];
+const SETTINGS: [(&str, &str); 4] = [
+    ("plan", "creditsPerRecipient = 3"),
+    ("domain", "requireDmarc = true"),
+    ("renderer", ""),
+    ("mjml", "language = \"de\""),
+];
 
 #[tokio::test]
 async fn a_new_project_in_rust_is_built_and_decides() {
@@ -118,7 +122,7 @@ async fn one_account_writes_jinja_and_the_others_liquid() {
     }
 }
 
-/// From `plugin new` to a message, a price and a list of DNS records, for all three kinds.
+/// From `plugin new` to a message, a price and a list of DNS records, for all kinds.
 async fn whole_loop(language: Language) {
     if !language.is_here() {
         return;
@@ -136,8 +140,9 @@ async fn whole_loop(language: Language) {
     for (proven, slot) in proven.iter().zip(SLOTS) {
         go_live(&server, slot, proven).await;
     }
-    let [plan, domain, renderer] = [0, 1, 2].map(|kind| &proven[kind]);
+    let [plan, domain, renderer, mjml] = [0, 1, 2, 3].map(|kind| &proven[kind]);
     a_send_is_decided(&server, plan, renderer).await;
+    a_template_is_compiled(&server, mjml).await;
     a_domain_is_judged(&server, domain);
 }
 
@@ -149,8 +154,8 @@ struct Proven {
     settings: &'static str,
 }
 
-/// The slots of the three kinds, as in [`SETTINGS`].
-const SLOTS: [&str; 3] = ["plan-policy", "domain-policy", "liquid-renderer"];
+/// The slots of the kinds, as in [`SETTINGS`].
+const SLOTS: [&str; 4] = ["plan-policy", "domain-policy", "liquid-renderer", "mjml"];
 
 fn started(language: Language) -> Server {
     let launch = match language {
@@ -220,6 +225,19 @@ async fn a_send_is_decided(server: &Server, plan: &Proven, renderer: &Proven) {
     let raw = String::from_utf8_lossy(&raw);
     assert!(raw.contains("To <b>Ada &amp; Bo</b>, number 7."), "{raw}");
     assert!(raw.contains("To Ada & Bo, number 7."), "the text is made of the HTML: {raw}");
+}
+
+/// Preview compiles as publishing does.
+async fn a_template_is_compiled(server: &Server, mjml: &Proven) {
+    let source = "<mjml><mj-body><mj-text>{{ name }}</mj-text></mj-body></mjml>";
+    let draft = json!({"slug": "in-mjml", "draft": {"subject": "Hi", "mjml": source}});
+    assert_eq!(server.post("/v1/templates", server.key(), &draft, &[]).await.status, 201);
+    let body = json!({"data": {"name": "Ada"}});
+    let preview = server.post("/v1/templates/in-mjml/preview", server.key(), &body, &[]).await;
+    let mjml_of = &preview.body["mjml"];
+    assert_eq!(mjml_of["compiler"]["digest"], *mjml.digest, "{}", preview.body);
+    let html = mjml_of["html"].as_str().expect("HTML");
+    assert!(html.starts_with("<!doctype html><html lang=\"de\"><body><p>"), "{html}");
 }
 
 /// The command line takes the plugins of the server's directory, as they are live there.

@@ -3,6 +3,7 @@
 mod blocks;
 mod day;
 mod hostile;
+mod mjml;
 
 use std::fs;
 

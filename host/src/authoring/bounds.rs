@@ -6,6 +6,8 @@ pub const MAX_PART_BYTES: usize = 512 << 10;
 pub const MAX_SOURCE_BYTES: usize = 1 << 20;
 /// Bytes of all examples of a template, as JSON.
 pub const MAX_EXAMPLES_BYTES: usize = 512 << 10;
+/// Bytes of the HTML that the MJML of a template is compiled to, in all locales.
+pub const MAX_COMPILED_BYTES: usize = 4 << 20;
 pub const MAX_LOCALES: usize = 50;
 pub const MAX_EXAMPLES: usize = 64;
 /// Partials of one version, with those that other partials call.

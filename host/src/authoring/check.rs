@@ -83,8 +83,8 @@ impl Checked {
 /// Compiles and tries a template by one generation of the renderer.
 #[derive(Debug)]
 pub struct Checker<'a> {
-    plugins: &'a Plugins,
-    table: std::sync::Arc<Table>,
+    pub(super) plugins: &'a Plugins,
+    pub(super) table: std::sync::Arc<Table>,
 }
 
 impl<'a> Checker<'a> {
@@ -275,7 +275,7 @@ impl<'a> Checker<'a> {
 }
 
 /// A template that comes to a limit is at fault; a renderer that gives no answer is not the author's matter.
-fn too_much_work(failure: CallFailure) -> Result<Finding, AuthoringError> {
+pub(super) fn too_much_work(failure: CallFailure) -> Result<Finding, AuthoringError> {
     let Some(limit) = failure.limit() else { return Err(failure.into()) };
     let message = format!("needs more than the server allows ({limit}); make it do less");
     Ok(Finding { part: None, ..Finding::error("", "too_much_work", message) })

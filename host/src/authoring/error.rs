@@ -18,7 +18,7 @@ pub enum AuthoringError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// The renderer gave no answer.
+    /// The renderer or the compiler of MJML gave no answer.
     #[error(transparent)]
     Plugin(#[from] CallFailure),
     /// The journey refused a test.

@@ -16,6 +16,8 @@ use crate::template::source::{PLURAL_CATEGORIES, TemplateSource};
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../templates/email");
 const LAYOUTS: &str = "_layouts";
+/// In place of `html.liquid`; editors know MJML by its ending.
+const MJML: &str = "body.mjml";
 
 /// `template.toml`.
 #[derive(Debug, Deserialize)]
@@ -174,7 +176,9 @@ fn load_layout(files: &Files, layouts: &Path, name: &Slug) -> Result<TemplateSou
         (file, Map::from_iter([("html".to_owned(), html.into())]))
     } else {
         let folder = layouts.join(name.as_str());
-        files.required(&folder.join("html.liquid"))?;
+        if files.read(&folder.join(MJML))?.is_none() {
+            files.required(&folder.join("html.liquid"))?;
+        }
         let body = texts(files, &folder)?;
         (folder, body)
     };
@@ -208,6 +212,9 @@ fn texts(files: &Files, folder: &Path) -> Result<Map<String, Value>, FolderError
 
 fn texts_of_locale(files: &Files, folder: &Path) -> Result<Map<String, Value>, FolderError> {
     let mut texts = Map::new();
+    if let Some(mjml) = files.read(&folder.join(MJML))? {
+        texts.insert("mjml".to_owned(), mjml.into());
+    }
     for part in ["subject", "preheader", "html", "text"] {
         let Some(text) = files.read(&folder.join(format!("{part}.liquid")))? else { continue };
         let text = if part == "html" { with_unescaped_liquid(&text) } else { text };
@@ -319,7 +326,7 @@ impl Authoring {
                 }
                 if !has_texts_of(newest(&row), source) {
                     let patch = json!({
-                        "html": source.html, "messages": source.messages, "locales": source.locales,
+                        "html": source.html, "mjml": source.mjml, "messages": source.messages, "locales": source.locales,
                     });
                     self.patch_draft(&place, None, &patch, author).await?;
                 }
@@ -339,8 +346,8 @@ impl Authoring {
 
 /// Whether a layout says what the folder's layout says; its name and description are its author's.
 fn has_texts_of(layout: &TemplateSource, folder: &TemplateSource) -> bool {
-    (&layout.html, &layout.messages, &layout.locales)
-        == (&folder.html, &folder.messages, &folder.locales)
+    (&layout.html, &layout.mjml, &layout.messages, &layout.locales)
+        == (&folder.html, &folder.mjml, &folder.messages, &folder.locales)
 }
 
 #[cfg(test)]

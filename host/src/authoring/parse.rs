@@ -19,12 +19,13 @@ use crate::template::source::{
 };
 use crate::template::version::VariableType;
 
-const MEMBERS: [&str; 16] = [
+const MEMBERS: [&str; 17] = [
     "name",
     "description",
     "subject",
     "preheader",
     "html",
+    "mjml",
     "text",
     "layout",
     "sender",
@@ -38,10 +39,10 @@ const MEMBERS: [&str; 16] = [
     "locales",
 ];
 /// What a layout or a partial has.
-const BLOCK_MEMBERS: [&str; 7] =
-    ["name", "description", "html", "tags", "locale", "messages", "locales"];
-const LOCALE_MEMBERS: [&str; 5] = ["subject", "preheader", "html", "text", "messages"];
-const BLOCK_LOCALE_MEMBERS: [&str; 2] = ["html", "messages"];
+const BLOCK_MEMBERS: [&str; 8] =
+    ["name", "description", "html", "mjml", "tags", "locale", "messages", "locales"];
+const LOCALE_MEMBERS: [&str; 6] = ["subject", "preheader", "html", "mjml", "text", "messages"];
+const BLOCK_LOCALE_MEMBERS: [&str; 3] = ["html", "mjml", "messages"];
 const VARIABLE_MEMBERS: [&str; 5] = ["path", "type", "format", "required", "description"];
 /// Tags of a template.
 const MAX_TAGS: usize = 20;
@@ -104,12 +105,14 @@ impl Reader {
         let known: &[&str] =
             if self.kind == TemplateKind::Template { &MEMBERS } else { &BLOCK_MEMBERS };
         self.only("", body, known);
+        self.either_html_or_mjml("", body);
         TemplateSource {
             name: self.line(body, "name").unwrap_or_default(),
             description: self.line(body, "description").unwrap_or_default(),
             subject: self.part(body, "", "subject").unwrap_or_default(),
             preheader: self.part(body, "", "preheader"),
             html: self.part(body, "", "html"),
+            mjml: self.part(body, "", "mjml"),
             text: self.part(body, "", "text"),
             layout: self.parsed(body, "layout"),
             sender: self.parsed(body, "sender"),
@@ -140,6 +143,14 @@ impl Reader {
             };
             let field = format!("{within}{name}");
             self.fault(&field, "unknown", format!("{what} has no such member; {meant}"));
+        }
+    }
+
+    fn either_html_or_mjml(&mut self, within: &str, body: &Map<String, Value>) {
+        let is_there = |name: &str| body.get(name).is_some_and(|it| !it.is_null());
+        if is_there("html") && is_there("mjml") {
+            let message = "stands in place of `html`, which is there too; leave one of them";
+            self.fault(&format!("{within}mjml"), "invalid", message);
         }
     }
 
@@ -384,10 +395,12 @@ impl Reader {
             let Some(body) = self.object(Some(value), &field) else { continue };
             let within = format!("{field}.");
             self.only(&within, body, known);
+            self.either_html_or_mjml(&within, body);
             let locale = LocaleSource {
                 subject: self.part(body, &within, "subject"),
                 preheader: self.part(body, &within, "preheader"),
                 html: self.part(body, &within, "html"),
+                mjml: self.part(body, &within, "mjml"),
                 text: self.part(body, &within, "text"),
                 messages: self.messages(body, &within),
             };
@@ -458,6 +471,16 @@ mod tests {
         ] {
             assert!(all.contains(words), "{words} is not in\n{all}");
         }
+    }
+
+    #[test]
+    fn mjml_stands_in_place_of_html() {
+        let both = json!({"html": "<p>", "mjml": "<mjml>", "locales": {"de": {"mjml": "<mjml>"}}});
+        assert_eq!(faults(&both).len(), 1);
+        assert!(faults(&both)[0].starts_with("mjml: invalid: stands in place of `html`"));
+        let one = json!({"html": null, "mjml": "<mjml>", "locales": {"de": {"html": "<p>"}}});
+        let read = source(&one, TemplateKind::Template).expect("it is sound");
+        assert_eq!((read.mjml.as_deref(), read.html), (Some("<mjml>"), None));
     }
 
     #[test]

@@ -5,14 +5,15 @@ use serde_json::{Map, Value};
 use super::check::{Checkable, Checker, NotRendered, RenderedParts};
 use super::error::AuthoringError;
 use super::finding::Finding;
-use super::resolve::Resolver;
-use super::{Authoring, Place, newest};
+use super::resolve::{Resolved, Resolver};
+use super::{Authoring, Place, lint, mjml, newest};
 use crate::journey::render::template::Parts;
 use crate::mail::mime::{self, Outgoing};
 use crate::message::address::EmailAddress;
-use crate::store::TemplateRow;
+use crate::store::{TemplateRow, VersionRow};
+use crate::template::compiled::{Compiled, Compiler, rendered_source};
 use crate::template::locale::LocaleTag;
-use crate::template::source::{SourcePart, TemplateSource};
+use crate::template::source::{Markup, SourcePart, TemplateSource};
 use crate::template::version::{Blocks, TemplateVersion, Variable, wrong_types};
 
 /// What to show.
@@ -49,14 +50,31 @@ pub struct Preview {
     pub message_bytes: usize,
     /// The text part is made of the HTML part.
     pub derived_text: bool,
+    /// Of a template in MJML, in the locale that was chosen.
+    pub mjml: Option<PreviewMjml>,
+}
+
+/// MJML, and what it was compiled to.
+#[derive(Debug)]
+pub struct PreviewMjml {
+    pub source: String,
+    /// With Liquid, as it is rendered.
+    pub html: String,
+    pub compiler: Compiler,
 }
 
 /// A source with what it is made of.
 #[derive(Debug)]
 pub struct Chosen {
     pub row: TemplateRow,
+    /// What is rendered: HTML stands in place of MJML.
     pub source: TemplateSource,
     pub blocks: Blocks,
+    /// As its author wrote it.
+    pub written: TemplateSource,
+    pub compiled: Option<Compiled>,
+    /// What the compiler of MJML has warned of.
+    pub warnings: Vec<Finding>,
 }
 
 impl Authoring {
@@ -69,13 +87,14 @@ impl Authoring {
         place: &Place,
         options: PreviewOptions,
     ) -> Result<Preview, AuthoringError> {
-        let Chosen { row, source, blocks } = self.chosen(place, options.of).await?;
+        let Chosen { row, source, blocks, written, compiled, mut warnings } =
+            self.chosen(place, options.of).await?;
         let data = data(&source, options.data, options.example.as_deref())?;
         let tenant = self.tenant(row.owner).await?;
         let checker = Checker::new(&self.plugins);
         let it = Checkable { slug: &row.slug, source: &source, blocks: &blocks };
-        let mut warnings = Vec::new();
         let mut variables = checker.compile(&tenant, it, &mut warnings).await?;
+        mjml::relocate(&mut warnings, (&written, &blocks), compiled.as_ref());
         if warnings.iter().any(Finding::is_error) {
             return Err(AuthoringError::Unfit { slug: row.slug, findings: warnings });
         }
@@ -88,6 +107,7 @@ impl Authoring {
             warnings.push(Finding::warning("data", "type", message).about(&wrong.path));
         }
         let chosen = source.choose_locale(options.locale.as_ref());
+        lint::lint((&written, &blocks), [chosen], &mut warnings);
         let (rendered, mut missing) = match checker.render(&tenant, it, chosen.tag, &data).await? {
             Ok(rendered) => (rendered, Vec::new()),
             Err(NotRendered::Missing(paths)) => {
@@ -114,6 +134,7 @@ impl Authoring {
             warnings,
             message_bytes,
             derived_text: source.part(SourcePart::Text, chosen.tag).is_none(),
+            mjml: compiled.and_then(|it| preview_mjml(it, &written, &source, chosen.tag)),
             parts,
         })
     }
@@ -137,15 +158,23 @@ impl Authoring {
             }
         };
         if let Some(version) = version {
-            return Ok(Chosen { row, source: version.source, blocks: version.blocks });
+            let source = version.rendered_source();
+            let warnings = version.compiled.as_ref().map(mjml::warnings).unwrap_or_default();
+            let VersionRow { source: written, blocks, compiled, .. } = version;
+            return Ok(Chosen { row, source, blocks, written, compiled, warnings });
         }
-        let source = newest(&row).clone();
-        let resolved = Resolver::new(&self.store, None).resolve(row.owner, &source).await?;
-        if resolved.findings.iter().any(Finding::is_error) {
-            let findings = resolved.findings;
+        let written = newest(&row).clone();
+        let resolved = Resolver::new(&self.store, None).resolve(row.owner, &written).await?;
+        let Resolved { blocks, uses: _, mut findings } = resolved;
+        let tenant = self.tenant(row.owner).await?;
+        let checker = Checker::new(&self.plugins);
+        let it = Checkable { slug: &row.slug, source: &written, blocks: &blocks };
+        let compiled = checker.compile_mjml(&tenant, it, &mut findings).await?;
+        if findings.iter().any(Finding::is_error) {
             return Err(AuthoringError::Unfit { slug: slug(), findings });
         }
-        Ok(Chosen { row, source, blocks: resolved.blocks })
+        let source = rendered_source(written.clone(), compiled.as_ref());
+        Ok(Chosen { row, source, blocks, written, compiled, warnings: findings })
     }
 }
 
@@ -164,6 +193,17 @@ pub fn data(
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         AuthoringError::NoExample { name: name.to_owned(), known }
     })
+}
+
+fn preview_mjml(
+    compiled: Compiled,
+    written: &TemplateSource,
+    rendered: &TemplateSource,
+    locale: &LocaleTag,
+) -> Option<PreviewMjml> {
+    let Some(Markup::Mjml(source)) = written.markup(locale) else { return None };
+    let html = rendered.part(SourcePart::Html, locale)?.clone();
+    Some(PreviewMjml { source: source.to_owned(), html, compiler: compiled.compiler })
 }
 
 fn lacking(row: TemplateRow, paths: Vec<String>) -> AuthoringError {

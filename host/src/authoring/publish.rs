@@ -10,8 +10,9 @@ use super::check::{Checkable, Checked, Checker, Tenant};
 use super::error::AuthoringError;
 use super::finding::Finding;
 use super::resolve::{NewBlock, Resolved, Resolver, block};
-use super::{Authoring, Place, newest};
+use super::{Authoring, Place, lint, mjml, newest};
 use crate::store::{NewVersion, Publication, Published, TemplateOwner, TemplateRow, UserRow};
+use crate::template::compiled::{Compiled, rendered_source};
 use crate::template::kind::TemplateKind;
 use crate::template::source::{LocaleSource, TemplateSource};
 use crate::template::version::{Blocks, Variable};
@@ -101,7 +102,8 @@ impl Authoring {
         check_note(options.note.as_deref())?;
         for _ in 0..MAX_ATTEMPTS {
             let row = self.find_at(place, options.seen).await?;
-            if let Some(outcome) = self.publish_once(place, row, options, author).await? {
+            let published = Box::pin(self.publish_once(place, row, options, author)).await?;
+            if let Some(outcome) = published {
                 return Ok(outcome);
             }
         }
@@ -123,6 +125,7 @@ impl Authoring {
         if let Some(published) = &row.published
             && (&published.source, &published.blocks, &published.variables)
                 == (&version.source, &version.blocks, &version.variables)
+            && is_same_html(published.compiled.as_ref(), version.compiled.as_ref())
             && row.archived_at.is_none()
         {
             let revision = published.revision;
@@ -136,7 +139,8 @@ impl Authoring {
                 touched,
             }));
         }
-        let mut touched = self.touched_by(&row, version.revision, &source).await?;
+        let rendered = rendered_source(source, version.compiled.as_ref());
+        let mut touched = Box::pin(self.touched_by(&row, version.revision, &rendered)).await?;
         let (own, sent) = self.breaking(&row, &version).await?;
         let mut breaking = own;
         breaking.append(&mut touched.breaking);
@@ -193,7 +197,7 @@ impl Authoring {
                 ),
                 None => Vec::new(),
             };
-            let mut touched = self.touched_by(&row, revision, &version.source).await?;
+            let mut touched = self.touched_by(&row, revision, &version.rendered_source()).await?;
             breaking.append(&mut touched.breaking);
             let publication = Publication {
                 template: &row,
@@ -227,7 +231,8 @@ impl Authoring {
         let mut names = Vec::new();
         if !findings.iter().any(Finding::is_error) {
             (breaking, sent) = self.breaking(&row, &version).await?;
-            match self.touched_by(&row, version.revision, &source).await {
+            let rendered = rendered_source(source, version.compiled.as_ref());
+            match Box::pin(self.touched_by(&row, version.revision, &rendered)).await {
                 Ok(mut touched) => {
                     breaking.append(&mut touched.breaking);
                     sent += touched.sent;
@@ -260,10 +265,13 @@ impl Authoring {
         let checker = Checker::new(&self.plugins);
         let revision = row.newest + 1;
         if row.kind != TemplateKind::Template {
-            let findings = self.check_block(&checker, &tenant, row, revision, source).await?;
+            let (compiled, mut findings) =
+                Box::pin(self.check_block(&checker, &tenant, row, revision, source)).await?;
+            lint::lint_block((row.kind, source), &mut findings);
             let version = NewVersion {
                 revision,
                 source: source.clone(),
+                compiled,
                 blocks: Blocks::default(),
                 uses: Vec::new(),
                 variables: Vec::new(),
@@ -274,12 +282,23 @@ impl Authoring {
         let mut resolver = Resolver::new(&self.store, None);
         let Resolved { blocks, uses, mut findings } = resolver.resolve(row.owner, source).await?;
         let it = Checkable { slug: &row.slug, source, blocks: &blocks };
-        let Checked { variables, findings: found, dictionary } = checker.check(&tenant, it).await?;
+        let compiled = Box::pin(checker.compile_mjml(&tenant, it, &mut findings)).await?;
+        let rendered = rendered_source(source.clone(), compiled.as_ref());
+        // Where MJML has faults there is no HTML to look for others in.
+        let Checked { variables, findings: found, dictionary } =
+            if source.has_mjml() && compiled.is_none() {
+                Checked::default()
+            } else {
+                checker.check(&tenant, Checkable { source: &rendered, ..it }).await?
+            };
         findings.extend(found);
-        suggest_partials(&resolver, row.owner, &mut findings).await?;
+        mjml::relocate(&mut findings, (source, &blocks), compiled.as_ref());
+        lint::lint((source, &blocks), source.all_locales(), &mut findings);
+        suggest_partials(&resolver, row.owner, &blocks, &mut findings).await?;
         let version = NewVersion {
             revision,
             source: source.clone(),
+            compiled,
             blocks,
             uses,
             variables,
@@ -296,14 +315,27 @@ impl Authoring {
         row: &TemplateRow,
         revision: u64,
         source: &TemplateSource,
-    ) -> Result<Vec<Finding>, AuthoringError> {
+    ) -> Result<(Option<Compiled>, Vec<Finding>), AuthoringError> {
         let mut findings = Vec::new();
-        if source.html.as_ref().is_none_or(|html| html.trim().is_empty()) {
+        let is_empty = |it: &Option<String>| it.as_ref().is_none_or(|it| it.trim().is_empty());
+        if is_empty(&source.html) && is_empty(&source.mjml) {
             let message = format!("the {} is empty; write its `html`", row.kind.as_str());
             findings.push(Finding::error("html", "missing", message));
-            return Ok(findings);
+            return Ok((None, findings));
         }
-        let new = new_block(row, revision, source);
+        let mut compiled = None;
+        if row.kind == TemplateKind::Layout && source.has_mjml() {
+            let mut resolver = Resolver::new(&self.store, None);
+            let Resolved { blocks, .. } = resolver.resolve(row.owner, source).await?;
+            let it = Checkable { slug: &row.slug, source, blocks: &blocks };
+            compiled = Box::pin(checker.compile_mjml(tenant, it, &mut findings)).await?;
+            suggest_partials(&resolver, row.owner, &blocks, &mut findings).await?;
+            if compiled.is_none() {
+                return Ok((None, findings));
+            }
+        }
+        let rendered = rendered_source(source.clone(), compiled.as_ref());
+        let new = new_block(row, revision, &rendered);
         let locales: BTreeMap<_, _> =
             source.locales.keys().map(|it| (it.clone(), LocaleSource::default())).collect();
         let probe = match row.kind {
@@ -311,6 +343,13 @@ impl Authoring {
                 subject: "x".to_owned(),
                 html: Some("<p>x</p>".to_owned()),
                 layout: Some(row.slug.clone()),
+                locale: source.locale.clone(),
+                locales,
+                ..TemplateSource::default()
+            },
+            TemplateKind::Template | TemplateKind::Partial if source.has_mjml() => TemplateSource {
+                subject: "x".to_owned(),
+                mjml: Some(mjml::around(&row.slug, source)),
                 locale: source.locale.clone(),
                 locales,
                 ..TemplateSource::default()
@@ -327,11 +366,19 @@ impl Authoring {
         let Resolved { blocks, findings: found, .. } = resolver.resolve(row.owner, &probe).await?;
         findings.extend(found);
         let it = Checkable { slug: &row.slug, source: &probe, blocks: &blocks };
-        checker.compile(tenant, it, &mut findings).await?;
+        let of_probe = Box::pin(checker.compile_mjml(tenant, it, &mut findings)).await?;
+        if !probe.has_mjml() || of_probe.is_some() {
+            let rendered = rendered_source(probe.clone(), of_probe.as_ref());
+            checker.compile(tenant, Checkable { source: &rendered, ..it }, &mut findings).await?;
+            mjml::relocate(&mut findings, (&probe, &blocks), of_probe.as_ref());
+        }
         // The text that is derived from the HTML part has the same faults.
         findings.retain(|it| it.part.as_deref().is_none_or(|part| !part.starts_with("derived:")));
-        suggest_partials(&resolver, row.owner, &mut findings).await?;
-        Ok(findings)
+        if row.kind == TemplateKind::Layout {
+            mjml::relocate_layout(&mut findings, source, compiled.as_ref());
+        }
+        suggest_partials(&resolver, row.owner, &blocks, &mut findings).await?;
+        Ok((compiled, findings))
     }
 
     /// The next version of every template that is made of a layout or partial.
@@ -365,9 +412,16 @@ impl Authoring {
             let source = &user.published.source;
             let Resolved { blocks, uses, mut findings } = resolver.resolve(owner, source).await?;
             let it = Checkable { slug: &user.slug, source, blocks: &blocks };
+            let compiled = Box::pin(checker.compile_mjml(tenant, it, &mut findings)).await?;
+            let rendered = rendered_source(source.clone(), compiled.as_ref());
             let Checked { variables, findings: found, dictionary } =
-                checker.check(tenant, it).await?;
+                if source.has_mjml() && compiled.is_none() {
+                    Checked::default()
+                } else {
+                    checker.check(tenant, Checkable { source: &rendered, ..it }).await?
+                };
             findings.extend(found);
+            mjml::relocate(&mut findings, (source, &blocks), compiled.as_ref());
             if findings.iter().any(Finding::is_error) {
                 findings.retain(Finding::is_error);
                 return Err(AuthoringError::Touched {
@@ -392,6 +446,7 @@ impl Authoring {
             let version = NewVersion {
                 revision: user.newest + 1,
                 source: source.clone(),
+                compiled,
                 blocks,
                 uses,
                 variables,
@@ -420,6 +475,14 @@ impl Authoring {
     }
 }
 
+fn is_same_html(published: Option<&Compiled>, new: Option<&Compiled>) -> bool {
+    match (published, new) {
+        (Some(published), Some(new)) => published.is_same_html(new),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
 fn new_block(row: &TemplateRow, revision: u64, source: &TemplateSource) -> NewBlock {
     NewBlock {
         id: row.id,
@@ -429,14 +492,26 @@ fn new_block(row: &TemplateRow, revision: u64, source: &TemplateSource) -> NewBl
     }
 }
 
-/// For a partial that is not there, one that is called nearly like it.
+/// For a partial that is not there, one that is called nearly like it; for one in MJML, how it is included.
 async fn suggest_partials(
     resolver: &Resolver<'_>,
     owner: TemplateOwner,
+    blocks: &Blocks,
     findings: &mut [Finding],
 ) -> Result<(), AuthoringError> {
-    for finding in findings.iter_mut().filter(|it| it.code == "unknown_partial") {
+    let is_unknown =
+        |it: &&mut Finding| it.code == "unknown_partial" || it.code == "unknown_include";
+    for finding in findings.iter_mut().filter(is_unknown) {
         let name = finding.message.split('`').nth(1).unwrap_or_default().to_owned();
+        if finding.code == "unknown_partial"
+            && blocks.partials.iter().any(|it| it.name.as_str() == name)
+        {
+            finding.message = format!(
+                "the partial `{name}` is in MJML, which no Liquid tag can call; write \
+                 `<mj-include path=\"{name}\" />` in the `mjml` of the template"
+            );
+            continue;
+        }
         finding.suggestion = resolver.partial_like(owner, &name).await?;
     }
     Ok(())

@@ -13,6 +13,8 @@ use crate::template::slug::Slug;
 use crate::template::source::{LocaleSource, TemplateSource};
 use crate::template::version::{Block, Blocks};
 
+/// What the path of an `mj-include` may end in beside the name of a partial.
+const EXTENSIONS: [&str; 4] = [".mjml", ".html", ".css", ".liquid"];
 /// Names that are looked through for one that was meant.
 const MAX_NAMES: u32 = 500;
 
@@ -161,15 +163,16 @@ impl<'a> Resolver<'a> {
         let row = row.filter(|it| it.archived_at.is_none());
         Ok(row.and_then(|row| {
             let version = row.published?;
-            Some((row.id, block(row.slug, version.revision, &version.source)))
+            Some((row.id, block(row.slug, version.revision, &version.rendered_source())))
         }))
     }
 }
 
-/// A layout or partial as versions keep it: what is rendered, and not what is said of it.
+/// A layout or partial as versions keep it: what is rendered, or included, and not what is said of it.
 pub fn block(name: Slug, revision: u64, source: &TemplateSource) -> Block {
     let source = TemplateSource {
         html: source.html.clone(),
+        mjml: source.mjml.clone(),
         locale: source.locale.clone(),
         messages: source.messages.clone(),
         locales: source.locales.clone(),
@@ -178,23 +181,42 @@ pub fn block(name: Slug, revision: u64, source: &TemplateSource) -> Block {
     Block { name, revision, source }
 }
 
-/// The names that `render` and `include` tags of a source call, in their order.
+/// The names that `render` and `include` tags of a source call, and its `mj-include`s, in their order.
 fn calls(source: &TemplateSource) -> Vec<String> {
     let mut names = Vec::new();
     let of_locale = |it: &LocaleSource| {
-        [it.subject.clone(), it.preheader.clone(), it.html.clone(), it.text.clone()]
+        [&it.subject, &it.preheader, &it.html, &it.mjml, &it.text].map(Option::clone)
     };
     let own = [
         Some(source.subject.clone()),
         source.preheader.clone(),
         source.html.clone(),
+        source.mjml.clone(),
         source.text.clone(),
     ];
     let others = source.locales.values().flat_map(of_locale);
     for text in own.into_iter().chain(others).flatten() {
         called_in(&text, &mut names);
     }
+    let mjml = source.locales.values().map(|it| &it.mjml);
+    for text in std::iter::once(&source.mjml).chain(mjml).flatten() {
+        included_in(text, &mut names);
+    }
     names
+}
+
+/// The names in the paths of `mj-include`; the compiler reads them as XML, and has the last word.
+fn included_in(mjml: &str, names: &mut Vec<String>) {
+    for tag in mjml.split("<mj-include").skip(1) {
+        let tag = tag.split('>').next().unwrap_or_default();
+        let path = tag.split("path").nth(1).map(|it| it.trim_start().trim_start_matches('='));
+        let Some(path) = path.and_then(|it| quoted(it.trim_start())) else { continue };
+        let path = path.strip_prefix("./").unwrap_or(path);
+        let name = EXTENSIONS.iter().find_map(|it| path.strip_suffix(it)).unwrap_or(path);
+        if !names.iter().any(|it| it == name) {
+            names.push(name.to_owned());
+        }
+    }
 }
 
 fn called_in(text: &str, names: &mut Vec<String>) {
@@ -237,5 +259,14 @@ mod tests {
                     {% liquid\n  render 'e'\n  include 'a'\n%}{% render name %}{{ 'render' }}";
         called_in(text, &mut names);
         assert_eq!(names, ["a", "b", "c", "e"]);
+    }
+
+    #[test]
+    fn every_partial_that_mjml_includes_is_found() {
+        let mut names = Vec::new();
+        let mjml = "<mj-include path=\"./a.mjml\" /><mj-include type='css' path = 'b'></mj-include>\
+                    <mj-include path=\"a\"/><mj-include/><mj-text>path=\"c\"</mj-text>";
+        included_in(mjml, &mut names);
+        assert_eq!(names, ["a", "b"]);
     }
 }

@@ -9,7 +9,7 @@ use super::check::{Checkable, Checker};
 use super::error::AuthoringError;
 use super::finding::Finding;
 use super::preview::{Chosen, PreviewOf, data};
-use super::{Authoring, Place};
+use super::{Authoring, Place, mjml};
 use crate::id::{RequestId, TemplateId};
 use crate::journey::accept::authenticate::Caller;
 use crate::journey::accept::json::object::ObjectText;
@@ -43,7 +43,8 @@ impl Authoring {
         place: &Place,
         options: TrialOptions,
     ) -> Result<Reply, AuthoringError> {
-        let Chosen { row, source, blocks } = self.chosen(place, PreviewOf::Draft).await?;
+        let Chosen { row, source, blocks, written, compiled, warnings: _ } =
+            self.chosen(place, PreviewOf::Draft).await?;
         let TrialOptions { to, data: given, example, locale } = options;
         let data = data(&source, given, example.as_deref())?;
         let tenant = self.tenant(row.owner).await?;
@@ -52,6 +53,7 @@ impl Authoring {
         let checker = Checker::new(&self.plugins);
         let variables = checker.compile(&tenant, it, &mut findings).await?;
         if findings.iter().any(Finding::is_error) {
+            mjml::relocate(&mut findings, (&written, &blocks), compiled.as_ref());
             return Err(AuthoringError::Unfit { slug: row.slug, findings });
         }
         let trial = TemplateVersion {

@@ -3,10 +3,13 @@
 mod publish;
 
 use super::Store;
-use super::database::{Row, column, inconsistent, json, moment, moment_or_none, parsed, sql, word};
+use super::database::{
+    Row, column, inconsistent, json, json_or_empty, moment, moment_or_none, parsed, sql, word,
+};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, TemplateId};
 use crate::store::StoreError;
+use crate::template::compiled::{Compiled, rendered_source};
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
 use crate::template::source::TemplateSource;
@@ -56,6 +59,8 @@ pub struct DraftRow {
 pub struct VersionRow {
     pub revision: u64,
     pub source: TemplateSource,
+    /// What its MJML was compiled to.
+    pub compiled: Option<Compiled>,
     pub blocks: Blocks,
     pub variables: Vec<Variable>,
     /// A key, or `cli`; none of a version that an earlier server published.
@@ -118,6 +123,14 @@ impl TemplateOwner {
     }
 }
 
+impl VersionRow {
+    /// The source with HTML in place of its MJML.
+    #[must_use]
+    pub fn rendered_source(&self) -> TemplateSource {
+        rendered_source(self.source.clone(), self.compiled.as_ref())
+    }
+}
+
 impl Store {
     /// Adds one with its first draft, unless its owner has `most` of the kind.
     pub async fn add_template(
@@ -167,7 +180,7 @@ impl Store {
     ) -> Result<Option<TemplateRow>, StoreError> {
         let row = sql("-- template of an owner
              SELECT t.id, t.account_id, t.kind, t.slug, t.draft, t.draft_at, t.draft_by, t.edition, t.archived_at,
-                    t.is_sent, t.created_at, v.revision, v.source, v.blocks, v.variables, v.author, v.note,
+                    t.is_sent, t.created_at, v.revision, v.source, v.compiled, v.blocks, v.variables, v.author, v.note,
                     v.created_at AS published_at,
                     (SELECT coalesce(max(revision), 0) FROM template_versions WHERE template_id = t.id) AS newest
              FROM templates t
@@ -188,7 +201,7 @@ impl Store {
     ) -> Result<Vec<TemplateRow>, StoreError> {
         let rows = sql("-- list_templates
              SELECT t.id, t.account_id, t.kind, t.slug, t.draft, t.draft_at, t.draft_by, t.edition, t.archived_at,
-                    t.is_sent, t.created_at, v.revision, v.source, v.blocks, v.variables, v.author, v.note,
+                    t.is_sent, t.created_at, v.revision, v.source, v.compiled, v.blocks, v.variables, v.author, v.note,
                     v.created_at AS published_at,
                     (SELECT coalesce(max(revision), 0) FROM template_versions WHERE template_id = t.id) AS newest
              FROM templates t
@@ -283,7 +296,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<VersionRow>, StoreError> {
         let rows = sql("-- template_versions
-             SELECT revision, source, blocks, variables, author, note, created_at AS published_at
+             SELECT revision, source, compiled, blocks, variables, author, note, created_at AS published_at
              FROM template_versions WHERE template_id = $1 AND revision < $2
              ORDER BY revision DESC LIMIT $3")
         .bind(id)
@@ -301,7 +314,7 @@ impl Store {
         revision: u64,
     ) -> Result<Option<VersionRow>, StoreError> {
         let row = sql("-- template_version
-             SELECT revision, source, blocks, variables, author, note, created_at AS published_at
+             SELECT revision, source, compiled, blocks, variables, author, note, created_at AS published_at
              FROM template_versions WHERE template_id = $1 AND revision = $2")
         .bind(id)
         .bind(i64::try_from(revision).unwrap_or(i64::MAX))
@@ -317,7 +330,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<UserRow>, StoreError> {
         let rows = sql("-- users_of_block
-             SELECT t.id, t.account_id, t.slug, v.revision, v.source, v.blocks, v.variables, v.author, v.note,
+             SELECT t.id, t.account_id, t.slug, v.revision, v.source, v.compiled, v.blocks, v.variables, v.author, v.note,
                     v.created_at AS published_at,
                     (SELECT max(revision) FROM template_versions WHERE template_id = t.id) AS newest
              FROM template_uses u
@@ -362,7 +375,7 @@ impl Store {
     /// The published versions of an account's templates that can be sent, by slug.
     pub async fn templates(&self, account: AccountId) -> Result<Vec<TemplateVersion>, StoreError> {
         let rows = sql("-- templates
-             SELECT t.id, t.slug, t.archived_at, v.revision, v.source, v.blocks, v.variables, d.id AS dictionary,
+             SELECT t.id, t.slug, t.archived_at, v.revision, v.source, v.compiled, v.blocks, v.variables, d.id AS dictionary,
                     d.bytes
              FROM templates t
              JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
@@ -377,7 +390,7 @@ impl Store {
 
 /// The statement that finds the published version of a template.
 pub const TEMPLATE: &str = "-- template
-    SELECT t.id, t.slug, t.archived_at, v.revision, v.source, v.blocks, v.variables, d.id AS dictionary, d.bytes
+    SELECT t.id, t.slug, t.archived_at, v.revision, v.source, v.compiled, v.blocks, v.variables, d.id AS dictionary, d.bytes
     FROM templates t
     JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
     LEFT JOIN dictionaries d ON d.template_id = v.template_id AND d.revision = v.revision
@@ -396,7 +409,10 @@ pub fn template_row(row: &Row) -> Result<TemplateVersion, StoreError> {
         template_id: column(row, "id")?,
         slug: parsed(row, "templates", "slug")?,
         revision: revision(row, "revision")?,
-        source: json(row, "template_versions", "source")?,
+        source: rendered_source(
+            json(row, "template_versions", "source")?,
+            json_or_empty::<Option<Compiled>>(row, "template_versions", "compiled")?.as_ref(),
+        ),
         blocks: json(row, "template_versions", "blocks")?,
         variables: json(row, "template_versions", "variables")?,
         dictionary,
@@ -437,6 +453,7 @@ fn version_row(row: &Row) -> Result<VersionRow, StoreError> {
     Ok(VersionRow {
         revision: revision(row, "revision")?,
         source: json(row, "template_versions", "source")?,
+        compiled: json_or_empty(row, "template_versions", "compiled")?,
         blocks: json(row, "template_versions", "blocks")?,
         variables: json(row, "template_versions", "variables")?,
         author: column(row, "author")?,

@@ -78,6 +78,7 @@ pub async fn publish(
     let version = NewVersion {
         revision: 1,
         source: source.clone(),
+        compiled: None,
         blocks: Blocks::default(),
         uses: Vec::new(),
         variables: Vec::new(),

@@ -27,6 +27,10 @@ pub struct TemplateSource {
     pub preheader: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
+    /// MJML in place of `html`: compiled to HTML when it is published. Of a partial it is what `mj-include` puts into
+    /// the MJML of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mjml: Option<String>,
     /// The text part; derived from the HTML part where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -93,6 +97,9 @@ pub struct LocaleSource {
     pub preheader: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
+    /// MJML in place of `html`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mjml: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -126,6 +133,13 @@ pub enum SourcePart {
     Preheader,
     Html,
     Text,
+}
+
+/// What the HTML part is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Markup<'a> {
+    Html(&'a str),
+    Mjml(&'a str),
 }
 
 static ENGLISH: std::sync::LazyLock<LocaleTag> = std::sync::LazyLock::new(LocaleTag::default);
@@ -179,6 +193,23 @@ impl TemplateSource {
             (SourcePart::Html, None) => self.html.as_ref(),
             (SourcePart::Text, None) => self.text.as_ref(),
         }
+    }
+
+    /// What the HTML part of a locale is made of: the first of its own `mjml` or `html`, its language's, and the
+    /// template's.
+    #[must_use]
+    pub fn markup(&self, locale: &LocaleTag) -> Option<Markup<'_>> {
+        let said = self.said_in(locale).map(|it| (&it.mjml, &it.html));
+        said.chain([(&self.mjml, &self.html)]).find_map(|(mjml, html)| {
+            let html = html.as_deref().map(Markup::Html);
+            mjml.as_deref().map(Markup::Mjml).or(html)
+        })
+    }
+
+    /// Whether any locale has MJML.
+    #[must_use]
+    pub fn has_mjml(&self) -> bool {
+        self.mjml.is_some() || self.locales.values().any(|it| it.mjml.is_some())
     }
 
     /// Adds the messages of a locale to those that are there, key by key; what is there stays.

@@ -8,11 +8,12 @@ use super::page::{Listed, PAGED, Page, PageDoc};
 use crate::authoring::breaking::BreakingChange;
 use crate::authoring::diff::PartDiff;
 use crate::authoring::finding::Finding;
-use crate::authoring::preview::Preview;
+use crate::authoring::preview::{Preview, PreviewMjml};
 use crate::authoring::{PublishOutcome, RollbackOutcome, Validation, newest};
 use crate::clock::Timestamp;
 use crate::id::TemplateId;
 use crate::store::{TemplateOwner, TemplateRow, VersionRow};
+use crate::template::compiled::{Compiled, Compiler};
 use crate::template::source::TemplateSource;
 use crate::template::version::{Block, Variable};
 
@@ -105,6 +106,8 @@ pub struct TemplateVersion {
     summary: TemplateVersionSummary,
     source: TemplateSource,
     variables: Vec<Variable>,
+    /// What its MJML was compiled to when it was published; another compiler changes nothing of it.
+    compiled: Option<Compiled>,
     /// The layout that it was published with.
     layout: Option<UsedBlock>,
     /// The partials that it was published with.
@@ -163,6 +166,17 @@ pub struct TemplatePreview {
     sizes: PreviewSizes,
     /// The text part is made of the HTML part.
     derived_text: bool,
+    /// Of a template in MJML: its source in that locale, and what that was compiled to.
+    mjml: Option<TemplatePreviewMjml>,
+}
+
+/// MJML, and what it was compiled to.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TemplatePreviewMjml {
+    source: String,
+    /// With Liquid, as it is rendered.
+    html: String,
+    compiler: Compiler,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -298,6 +312,7 @@ impl TemplateVersion {
             layout: version.blocks.layout.as_ref().map(used),
             partials: version.blocks.partials.iter().map(used).collect(),
             source: version.source,
+            compiled: version.compiled,
             variables: version.variables,
         }
     }
@@ -341,7 +356,12 @@ impl From<Preview> for TemplatePreview {
         };
         let (locale, missing, unused) = (it.locale, it.missing, it.unused);
         let (warnings, derived_text) = (it.warnings, it.derived_text);
-        Self { parts, locale, missing, unused, warnings, sizes, derived_text }
+        let mjml = it.mjml.map(|PreviewMjml { source, html, compiler }| TemplatePreviewMjml {
+            source,
+            html,
+            compiler,
+        });
+        Self { parts, locale, missing, unused, warnings, sizes, derived_text, mjml }
     }
 }
 

@@ -13,7 +13,7 @@ pub fn refused(error: AuthoringError) -> Problem {
     match error {
         AuthoringError::Store(error) => error.into(),
         AuthoringError::Plugin(failure) => {
-            tracing::error!(%failure, "the renderer failed on an author's request; the template is unchanged");
+            tracing::error!(%failure, "a plugin failed on an author's request; the template is unchanged");
             let message = format!("{}; nothing was changed", failure.for_client());
             Refusal::unavailable(Outage::Plugin, &message).into()
         }

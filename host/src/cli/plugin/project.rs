@@ -127,6 +127,7 @@ pub fn kind(kind: ProjectKind) -> Kind {
         ProjectKind::Plan => Kind::Plan,
         ProjectKind::Domain => Kind::Domain,
         ProjectKind::Renderer => Kind::Renderer,
+        ProjectKind::Mjml => Kind::Mjml,
     }
 }
 

@@ -92,6 +92,7 @@ impl ProjectKind {
             Self::Plan => "plan policy",
             Self::Domain => "domain policy",
             Self::Renderer => "renderer",
+            Self::Mjml => "MJML compiler",
         }
     }
 }

@@ -139,6 +139,8 @@ pub fn for_plugin(
     let mut partials: Vec<Pair> = blocks
         .partials
         .iter()
+        // One in MJML stands in the HTML already.
+        .filter(|it| !it.source.has_mjml())
         .map(|it| Pair { key: it.name.to_string(), value: html(it).unwrap_or_default() })
         .collect();
     // The template's own messages win over those of what it is made of.

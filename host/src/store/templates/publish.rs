@@ -13,6 +13,7 @@ use super::{TemplateOwner, TemplateRow, UserRow};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, TemplateId};
 use crate::store::StoreError;
+use crate::template::compiled::Compiled;
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
 use crate::template::source::TemplateSource;
@@ -46,6 +47,8 @@ pub struct NewVersion {
     /// One more than the newest.
     pub revision: u64,
     pub source: TemplateSource,
+    /// What its MJML was compiled to.
+    pub compiled: Option<Compiled>,
     pub blocks: Blocks,
     /// The layouts and partials of `blocks`, each with the revision that is published.
     pub uses: Vec<(TemplateId, u64)>,
@@ -160,11 +163,13 @@ async fn write(
 ) -> Result<bool, StoreError> {
     let revision = number(version.revision);
     let written = sql("-- publish: a version
-         INSERT INTO template_versions (template_id, revision, source, blocks, variables, author, note, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING")
+         INSERT INTO template_versions
+             (template_id, revision, source, compiled, blocks, variables, author, note, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING")
     .bind(id)
     .bind(revision)
     .json(&version.source)
+    .bind(version.compiled.as_ref().map(|it| json!(it).to_string()))
     .json(&version.blocks)
     .json(&version.variables)
     .bind(author)

@@ -74,6 +74,7 @@ fn version(row: &TemplateRow, layout: Option<&TemplateRow>) -> NewVersion {
     NewVersion {
         revision: row.newest + 1,
         source: source("x"),
+        compiled: None,
         blocks: Blocks { layout: layout.map(block), partials: Vec::new() },
         uses: layout.map(used).into_iter().collect(),
         variables: Vec::new(),

@@ -161,6 +161,7 @@ async fn publish(store: &Store, clock: &Clock, plugins: &Plugins, account: &Acco
         revision: 1,
         dictionary: Some(dictionary::of_source(&source, &blocks)),
         source,
+        compiled: None,
         blocks,
         uses: Vec::new(),
         variables,

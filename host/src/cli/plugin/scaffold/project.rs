@@ -39,6 +39,8 @@ pub enum ProjectKind {
     Domain,
     /// Turns a template and data into the parts of a message
     Renderer,
+    /// Turns the MJML of a template into HTML when the template is published
+    Mjml,
 }
 
 /// What a plugin is written in.
@@ -60,6 +62,7 @@ impl ProjectKind {
             Self::Plan => "plan",
             Self::Domain => "domain",
             Self::Renderer => "renderer",
+            Self::Mjml => "mjml",
         }
     }
 
@@ -69,6 +72,7 @@ impl ProjectKind {
             Self::Plan => "plan-restriction",
             Self::Domain => "domain-verification",
             Self::Renderer => "template-renderer",
+            Self::Mjml => "mjml-compilation",
         }
     }
 }
@@ -96,8 +100,8 @@ pub enum ProjectError {
     Unreadable { path: PathBuf, source: std::io::Error },
     /// The file says something else.
     #[error(
-        "{} is not valid:\n{source}It needs `name`, `kind` (plan, domain, renderer), `lang` (rust, \
-         js, python) and `component` (the built file, below this folder).",
+        "{} is not valid:\n{source}It needs `name`, `kind` (plan, domain, renderer, mjml), `lang` \
+         (rust, js, python) and `component` (the built file, below this folder).",
         path.display()
     )]
     Malformed {

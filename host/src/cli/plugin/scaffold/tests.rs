@@ -2,7 +2,8 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-const KINDS: [ProjectKind; 3] = [ProjectKind::Plan, ProjectKind::Domain, ProjectKind::Renderer];
+const KINDS: [ProjectKind; 4] =
+    [ProjectKind::Plan, ProjectKind::Domain, ProjectKind::Renderer, ProjectKind::Mjml];
 const LANGUAGES: [Language; 3] = [Language::Rust, Language::Js, Language::Python];
 
 #[test]
