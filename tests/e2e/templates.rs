@@ -1,8 +1,11 @@
 //! A template is held against what it says of itself before it is published, and at every send.
 
 mod blocks;
+mod contract;
 mod day;
 mod hostile;
+mod snippets;
+mod types;
 
 use std::fs;
 

@@ -7,6 +7,7 @@ use super::database::{Row, column, inconsistent, json, moment, moment_or_none, p
 use crate::clock::Timestamp;
 use crate::id::{AccountId, TemplateId};
 use crate::store::StoreError;
+use crate::template::contract::Contract;
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
 use crate::template::source::TemplateSource;
@@ -392,13 +393,15 @@ pub fn template_row(row: &Row) -> Result<TemplateVersion, StoreError> {
         Some(id) => Some(Dictionary { id, bytes: column::<Vec<u8>>(row, "bytes")?.into() }),
         None => None,
     };
+    let variables: Vec<Variable> = json(row, "template_versions", "variables")?;
     Ok(TemplateVersion {
         template_id: column(row, "id")?,
         slug: parsed(row, "templates", "slug")?,
         revision: revision(row, "revision")?,
         source: json(row, "template_versions", "source")?,
         blocks: json(row, "template_versions", "blocks")?,
-        variables: json(row, "template_versions", "variables")?,
+        contract: Contract::of(&variables),
+        variables,
         dictionary,
         archived_at: moment_or_none(row, "archived_at")?,
     })
