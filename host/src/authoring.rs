@@ -3,6 +3,7 @@
 //! The HTTP API and the command line both come through here, so that nothing is published that was not checked. A
 //! change is made on the edition that its author has read; where that has moved, it is refused and not merged.
 
+mod agreement;
 pub mod bounds;
 pub mod breaking;
 mod check;

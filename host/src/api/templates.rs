@@ -2,17 +2,15 @@
 //! have the same handlers: each route knows which kind it is of.
 
 mod author;
+pub mod contract;
 mod fields;
 mod page;
 mod refused;
-
-use std::net::IpAddr;
 
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post, put};
 use axum::{Extension, Json, Router};
-use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 
@@ -20,14 +18,12 @@ use super::problem::Problem;
 use super::query::{self, Query};
 use super::shapes::{
     BatchResponse, BatchResult, DeletedTemplate, Page, PublishedTemplate, Template, TemplateDiff,
-    TemplateList, TemplatePreview, TemplateSchema, TemplateSnippets, TemplateSummary,
-    TemplateValidation, TemplateVersion, TemplateVersionList, TemplateVersionSummary,
-    template_etag,
+    TemplateList, TemplatePreview, TemplateSummary, TemplateValidation, TemplateVersion,
+    TemplateVersionList, TemplateVersionSummary, template_etag,
 };
 use super::state::Api;
 use super::{body, request_context};
 use crate::authoring::bounds::MAX_TEST_RECIPIENTS;
-use crate::authoring::contract::snippets::{Language, Servers};
 use crate::authoring::error::AuthoringError;
 use crate::authoring::preview::PreviewOf;
 use crate::authoring::trial_send::TrialOptions;
@@ -67,8 +63,11 @@ pub fn routes(mut router: Router<Api>) -> Router<Api> {
             router = router.route(&format!("{path}{rest}"), method.layer(Extension(kind)));
         }
     }
-    let of_messages: [(&str, MethodRouter<Api>); 3] =
-        [("test", post(test)), ("schema", get(schema)), ("snippets", get(snippets))];
+    let of_messages: [(&str, MethodRouter<Api>); 3] = [
+        ("test", post(test)),
+        ("schema", get(contract::schema)),
+        ("snippets", get(contract::snippets)),
+    ];
     for (rest, method) in of_messages {
         let method = method.layer(Extension(TemplateKind::Template));
         router = router.route(&format!("/v1/templates/{{slug}}/{rest}"), method);
@@ -104,25 +103,6 @@ pub struct DiffQuery {
     owner: Option<String>,
     from: Option<String>,
     to: Option<String>,
-}
-
-/// Which source.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ContractQuery {
-    #[expect(dead_code, reason = "read by the extractor of the author")]
-    owner: Option<String>,
-    of: Option<String>,
-}
-
-/// Which source, and for which language.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SnippetsQuery {
-    #[expect(dead_code, reason = "read by the extractor of the author")]
-    owner: Option<String>,
-    of: Option<String>,
-    lang: Option<String>,
 }
 
 /// The templates, by slug.
@@ -520,79 +500,6 @@ pub async fn diff(
     }
     let parts = api.authoring.diff(&place, from, to).await.map_err(absent_or_refused)?;
     Ok(Json(TemplateDiff::new(parts)))
-}
-
-/// What `data` must be, as a JSON Schema (draft 2020-12): of the published version where nothing is said.
-#[utoipa::path(get, path = "/v1/templates/{slug}/schema", operation_id = "show_template_schema", tag = "templates",
-    security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`"),
-           ("of" = Option<String>, Query, description = "`draft`, `published` or a revision; `published`")),
-    responses((status = 200, description = "The schema, with descriptions and examples", body = TemplateSchema),
-              super::shapes::AuthorReadRefusals))]
-pub async fn schema(
-    author: Author,
-    Extension(kind): Extension<TemplateKind>,
-    State(api): State<Api>,
-    Path(slug): Path<String>,
-    Query(query): Query<ContractQuery>,
-) -> Result<Json<TemplateSchema>, Problem> {
-    let place = author.place(kind, &slug)?;
-    let of = of_contract(query.of.as_deref())?;
-    let contract = api.authoring.contract(&place, of).await.map_err(absent_or_refused)?;
-    Ok(Json(TemplateSchema(contract.schema())))
-}
-
-/// Code that sends the template with data that it accepts, in several languages.
-#[utoipa::path(get, path = "/v1/templates/{slug}/snippets", operation_id = "show_template_snippets",
-    tag = "templates", security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`"),
-           ("of" = Option<String>, Query, description = "`draft`, `published` or a revision; `published`"),
-           ("lang" = inline(Option<super::shapes::SnippetLanguage>), Query, description = "That one only")),
-    responses((status = 200, description = "The code", body = TemplateSnippets),
-              super::shapes::AuthorReadRefusals))]
-pub async fn snippets(
-    author: Author,
-    Extension(kind): Extension<TemplateKind>,
-    State(api): State<Api>,
-    Path(slug): Path<String>,
-    Query(query): Query<SnippetsQuery>,
-    headers: HeaderMap,
-) -> Result<Json<TemplateSnippets>, Problem> {
-    let place = author.place(kind, &slug)?;
-    let of = of_contract(query.of.as_deref())?;
-    let languages = match query.lang.as_deref() {
-        None => Language::ALL.to_vec(),
-        Some(word) => vec![Language::from_name(word).ok_or_else(|| {
-            let known = Language::ALL.map(Language::as_str).join(", ");
-            Refusal::fault("lang", "invalid", format!("must be one of {known}"))
-        })?],
-    };
-    let contract = api.authoring.contract(&place, of).await.map_err(absent_or_refused)?;
-    let snippets = contract.snippets(&languages, &reached_at(&headers));
-    Ok(Json(TemplateSnippets::new(&contract, snippets)))
-}
-
-fn of_contract(of: Option<&str>) -> Result<PreviewOf, Refusal> {
-    let Some(text) = of else { return Ok(PreviewOf::Published) };
-    fields::of_source(text).map_err(|message| Refusal::fault("of", "invalid", message))
-}
-
-/// The address by which the client has reached this server: the one that it can send to. In front of any other than
-/// this machine there is TLS.
-fn reached_at(headers: &HeaderMap) -> Servers {
-    let host = headers.get(header::HOST).and_then(|it| it.to_str().ok());
-    let authority = host.and_then(|it| it.parse::<Authority>().ok());
-    let Some(authority) = authority else {
-        return Servers {
-            http: "https://mail.example.com".to_owned(),
-            smtp: "mail.example.com:587".to_owned(),
-        };
-    };
-    let name = authority.host();
-    let is_here = name == "localhost"
-        || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|it| it.is_loopback());
-    let scheme = if is_here { "http" } else { "https" };
-    Servers { http: format!("{scheme}://{authority}"), smtp: format!("{name}:587") }
 }
 
 /// Of what was never published there is no version.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::contract::agreement::is_below;
+use super::agreement::is_below;
 use crate::account::brand::{Brand, BrandField};
 use crate::template::version::{Variable, VariableFormat, VariableType};
 
@@ -71,10 +71,8 @@ pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<Br
         let offered =
             BrandField::of_variable(&now.path).is_some_and(|it| brand.value(it).is_some());
         let was_needed = was.is_some_and(|it| before.needs(it)) || before.needs_inside(&now.path);
-        // What is declared of what was read as it is demands no more of strict senders.
-        let only_declared = was.is_none() && was_read && !now.required;
         // Where an object or a list around it was required, so was what is read of it; the other way it is not.
-        if after.needs(now) && !was_needed && !offered && !only_declared {
+        if after.needs(now) && !was_needed && !offered {
             let was = if was.is_some() { "optional" } else { "not read" };
             changes.push(change(now, BreakingKind::Required, was, "required"));
         }
@@ -112,7 +110,8 @@ pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<Br
 
 impl Demands<'_> {
     fn needs(self, variable: &Variable) -> bool {
-        variable.required || self.strict
+        // What its author alone names is never blank.
+        variable.required || (self.strict && !variable.declared_only)
     }
 
     /// Whether a member inside the path is required: then so is what is around it.
@@ -140,9 +139,10 @@ mod tests {
     fn variable(text: &str) -> Variable {
         let (path, rest) = text.split_once(':').unwrap_or((text, ""));
         Variable {
-            path: path.trim_end_matches('?').to_owned(),
-            required: !path.ends_with('?'),
+            path: path.trim_end_matches(['?', '!']).to_owned(),
+            required: !path.ends_with(['?', '!']),
             value_type: VariableType::from_name(rest.split('/').next().unwrap_or_default()),
+            declared_only: path.ends_with('!'),
             format: rest.split_once('/').and_then(|(_, it)| VariableFormat::from_name(it)),
         }
     }
@@ -181,9 +181,9 @@ mod tests {
 
     #[test]
     fn items_and_members_that_are_declared_now_break_senders_by_their_type_alone() {
-        assert_eq!(told(&["a"], &["a", "a[]?:string"]), ["`a[]` was of any type and is string"]);
+        assert_eq!(told(&["a"], &["a", "a[]!:string"]), ["`a[]` was of any type and is string"]);
         assert_eq!(told(&["a.b"], &["a.b", "a:object"]), ["`a` was of any type and is object"]);
-        assert!(told(&["a"], &["a", "a[]?"]).is_empty());
+        assert!(told(&["a"], &["a", "a[]!"]).is_empty());
     }
 
     #[test]

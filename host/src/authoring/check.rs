@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::agreement::{Agreed, agreed};
 use super::bounds::{MAX_FINDINGS, MAX_VARIABLES};
-use super::contract::agreement::{Agreed, agreed};
 use super::error::AuthoringError;
 use super::finding::Finding;
 use crate::account::brand::Brand;
@@ -175,6 +175,7 @@ impl<'a> Checker<'a> {
             path,
             value_type: None,
             format: None,
+            declared_only: false,
         };
         Ok(order.into_iter().map(variable).collect())
     }

@@ -1,13 +1,13 @@
 //! What a template and its senders rely on: what is read, what is declared of it, and what is told of both to programs:
 //! a JSON Schema, code in several languages that sends it, and types for compilers.
 
-pub mod agreement;
 pub mod schema;
 pub mod snippets;
 pub mod types;
 
 use serde_json::{Map, Value};
 
+use super::agreement;
 use super::check::{Checkable, Checker};
 use super::error::AuthoringError;
 use super::finding::Finding;

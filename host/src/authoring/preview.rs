@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::agreement::agreed;
 use super::check::{Checkable, Checker, NotRendered, RenderedParts};
-use super::contract::agreement::agreed;
 use super::error::AuthoringError;
 use super::finding::Finding;
 use super::resolve::Resolver;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Map;
 
+use super::agreement;
 use super::check::{Checkable, Checker};
-use super::contract::agreement;
 use super::error::AuthoringError;
 use super::finding::Finding;
 use super::preview::{Chosen, PreviewOf, data};

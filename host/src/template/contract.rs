@@ -136,7 +136,7 @@ impl Member {
                 self.value_type = variable.value_type;
                 self.format = variable.format;
                 self.required = variable.required;
-                self.whole = true;
+                self.whole |= !variable.declared_only;
             }
             Step::Name(name) => {
                 // Of a list, an object or a text as it is.

@@ -9,6 +9,7 @@ use crate::message::address::EmailAddress;
 
 /// A variable that a template reads, e.g. `user.name` or `items[].price`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 #[schema(as = TemplateVariable)]
 pub struct Variable {
     /// Where it stands in `data`.
@@ -21,6 +22,10 @@ pub struct Variable {
     /// What a text or a number must be beside that, where its author has said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<VariableFormat>,
+    /// Whether its author alone names it: it is an object around what is read, or inside a value that is read as it
+    /// is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub declared_only: bool,
 }
 
 /// What a variable holds.

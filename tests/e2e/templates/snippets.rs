@@ -32,7 +32,8 @@ async fn every_snippet_runs_as_it_is_and_its_message_arrives_with_the_same_data(
     assert_eq!((answer.status, &answer.body["revision"]), (200, &json!(1)), "{}", answer.body);
     let snippets = answer.body["snippets"].as_array().expect("a list").clone();
     assert_eq!(snippets.len(), 7);
-    let message = json!({"to": "ada@example.com", "type": "EMAIL", "template": "hostile", "data": data});
+    let message =
+        json!({"to": "ada@example.com", "type": "EMAIL", "template": "hostile", "data": data});
     server.send(server.key(), &message).await.message_id();
     let wanted = server.wait_for_mails(1).await.remove(0).subject;
     assert!(wanted.contains("日本") && wanted.contains("-2.5"), "{wanted}");
@@ -88,7 +89,9 @@ fn is_here(lang: &str) -> bool {
 fn run(server: &Server, folder: &std::path::Path, command: &str) -> String {
     let mut words = command.split(' ');
     let mut run = Command::new(words.next().expect("a program"));
-    for proxy in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+    for proxy in
+        ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+    {
         run.env_remove(proxy);
     }
     let output = run

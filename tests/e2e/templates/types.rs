@@ -48,8 +48,10 @@ export const other: TemplateMessage = { to: "a@example.com", type: "EMAIL", temp
 #[tokio::test]
 async fn typescript_takes_data_that_fits_and_refuses_what_does_not() {
     let server = server().await;
-    let (package, lock) = (include_str!("types/package.json"), include_str!("types/package-lock.json"));
-    let installed = node_packages("template-types", package, lock, "types of templates for TypeScript");
+    let (package, lock) =
+        (include_str!("types/package.json"), include_str!("types/package-lock.json"));
+    let installed =
+        node_packages("template-types", package, lock, "types of templates for TypeScript");
     let Some(tools) = installed else { return };
     let folder = server.scratch("ts");
     fs::create_dir_all(&folder).expect("a folder");

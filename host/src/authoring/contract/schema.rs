@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
     use crate::account::brand::Brand;
-    use crate::authoring::contract::agreement::agreed;
+    use crate::authoring::agreement::agreed;
     use crate::journey::accept::json::object::ObjectText;
     use crate::template::version::Variable;
 
@@ -180,6 +180,7 @@ mod tests {
             required: !it.ends_with('?'),
             value_type: None,
             format: None,
+            declared_only: false,
         };
         let variables = agreed(&source, read.map(variable).to_vec()).variables;
         let name = crate::account::brand::BrandField::ProductName;

@@ -86,9 +86,12 @@ pub(in crate::journey) async fn render(
         }
         Ok(Err(Unrendered::Data(diagnostics))) => {
             let found = diagnostics.into_iter().map(bad_data);
-            // A fault that both have found is named once, in the words of the declared type.
-            let found: Vec<Fault> =
-                found.filter(|it| faults.iter().all(|fault| fault.field != it.field)).collect();
+            // A fault that both have found is named once, in the words of the declared type; one without a place may
+            // be what another one has led to.
+            let is_new = |it: &Fault| {
+                faults.iter().all(|fault| fault.field != it.field && it.field != "data")
+            };
+            let found: Vec<Fault> = found.filter(is_new).collect();
             faults.extend(found);
             Err(Refusal::bad_request(faults))
         }

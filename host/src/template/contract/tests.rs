@@ -2,15 +2,16 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Of a text such as `items[].price:number/money`.
+/// Of a text such as `items[].price:number/money`, or `user!:object` of what is declared only.
 fn variable(text: &str) -> Variable {
     let (path, said) = text.split_once(':').unwrap_or((text, ""));
     let (value_type, format) = said.split_once('/').unwrap_or((said, ""));
     Variable {
-        path: path.to_owned(),
+        path: path.trim_end_matches('!').to_owned(),
         required: false,
         value_type: VariableType::from_name(value_type),
         format: VariableFormat::from_name(format),
+        declared_only: path.ends_with('!'),
     }
 }
 
@@ -113,7 +114,8 @@ fn what_nothing_reads_is_named_and_what_may_be_read_is_not() {
     });
     assert_eq!(check(&variables, &data).unread, ["user.age", "unread", "quo\"te"]);
     // Types do not change what is read.
-    let typed = ["user.name:string", "items:array", "items[].price:number", "whole:object"];
+    let typed =
+        ["user!:object", "user.name:string", "items:array", "items[].price:number", "whole:object"];
     let data = json!({
         "user": {"name": "Ada", "age": 1}, "items": [{"price": 1, "other": 2}], "whole": {"any": 1},
     });

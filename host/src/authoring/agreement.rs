@@ -34,6 +34,7 @@ pub fn agreed(source: &TemplateSource, read: Vec<Variable>) -> Agreed {
             required: reach(&it.path, &variables) == Reach::Around { required: true },
             value_type: it.value_type,
             format: format(it),
+            declared_only: true,
         })
         .collect();
     variables.extend(more);
@@ -145,6 +146,7 @@ mod tests {
             required: !it.ends_with('?'),
             value_type: None,
             format: None,
+            declared_only: false,
         };
         let Agreed { variables, findings } = agreed(&source, read.iter().map(variable).collect());
         let told = |it: &Variable| {
