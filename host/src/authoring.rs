@@ -3,9 +3,11 @@
 //! The HTTP API and the command line both come through here, so that nothing is published that was not checked. A
 //! change is made on the edition that its author has read; where that has moved, it is refused and not merged.
 
+mod agreement;
 pub mod bounds;
 pub mod breaking;
 mod check;
+pub mod contract;
 pub mod diff;
 pub mod error;
 pub mod finding;
@@ -83,10 +85,12 @@ impl Authoring {
     async fn tenant(&self, owner: TemplateOwner) -> Result<Tenant, AuthoringError> {
         let TemplateOwner::Account(id) = owner else {
             let (account, plan) = (String::new(), String::new());
-            return Ok(Tenant { account, plan, brand: crate::account::brand::Brand::default() });
+            let brand = crate::account::brand::Brand::default();
+            return Ok(Tenant { account, plan, brand, strict: false });
         };
         let account = self.store.account(id, self.clock.now()).await?.account;
-        Ok(Tenant { account: id.to_string(), plan: account.plan.name, brand: account.brand })
+        let (plan, brand, strict) = (account.plan.name, account.brand, account.strict);
+        Ok(Tenant { account: id.to_string(), plan, brand, strict })
     }
 }
 

@@ -1,9 +1,12 @@
 //! A template is held against what it says of itself before it is published, and at every send.
 
 mod blocks;
+mod contract;
 mod day;
 mod hostile;
 mod mjml;
+mod snippets;
+mod types;
 
 use std::fs;
 

@@ -104,6 +104,7 @@ fn job(revision: i64, account_id: AccountId, body: &Body, now: Timestamp) -> Job
             resent_from: None,
             body: BodyOf::Own(body.clone()),
             blank: Vec::new(),
+            unread: Vec::new(),
             locale: None,
             decisions: [PluginDecision {
                 kind: "plan",

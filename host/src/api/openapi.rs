@@ -79,6 +79,8 @@ use crate::webhooks::body::WebhookEvent;
         super::templates::preview,
         super::templates::test,
         super::templates::diff,
+        super::templates::contract::schema,
+        super::templates::contract::snippets,
         super::templates::versions,
         super::templates::version,
         super::webhooks::list,
@@ -166,13 +168,16 @@ impl Modify for Webhooks {
 /// Layouts and partials have the routes of templates, but for what only a message has.
 struct Blocks;
 
+/// The ends of those routes.
+const OF_MESSAGES: [&str; 4] = ["/preview", "/test", "/schema", "/snippets"];
+
 impl Modify for Blocks {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
         let paths = &mut document.paths.paths;
         let of_templates: Vec<(String, PathItem)> = paths
             .iter()
             .filter(|(path, _)| path.starts_with("/v1/templates"))
-            .filter(|(path, _)| !path.ends_with("/preview") && !path.ends_with("/test"))
+            .filter(|(path, _)| !OF_MESSAGES.iter().any(|end| path.ends_with(end)))
             .map(|(path, item)| (path.clone(), item.clone()))
             .collect();
         for kind in ["layout", "partial"] {

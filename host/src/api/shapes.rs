@@ -57,9 +57,10 @@ pub use suppression::{
 };
 pub use template::{
     CreateTemplate, DeletedTemplate, DuplicateTemplate, PreviewTemplate, PublishTemplate,
-    PublishedTemplate, RollbackTemplate, Template, TemplateDiff, TemplateList, TemplatePreview,
-    TemplateSummary, TemplateValidation, TemplateVersion, TemplateVersionList,
-    TemplateVersionSummary, TestTemplate, ValidateTemplate, etag as template_etag,
+    PublishedTemplate, RollbackTemplate, SnippetLanguage, Template, TemplateDiff, TemplateList,
+    TemplatePreview, TemplateSchema, TemplateSnippets, TemplateSummary, TemplateValidation,
+    TemplateVersion, TemplateVersionList, TemplateVersionSummary, TestTemplate, ValidateTemplate,
+    etag as template_etag,
 };
 pub use webhook::{
     DeletedWebhook, DeliveryState, NewWebhook, Replayed, Webhook, WebhookDelivery,

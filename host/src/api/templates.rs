@@ -2,6 +2,7 @@
 //! have the same handlers: each route knows which kind it is of.
 
 mod author;
+pub mod contract;
 mod fields;
 mod page;
 mod refused;
@@ -62,7 +63,16 @@ pub fn routes(mut router: Router<Api>) -> Router<Api> {
             router = router.route(&format!("{path}{rest}"), method.layer(Extension(kind)));
         }
     }
-    router.route("/v1/templates/{slug}/test", post(test).layer(Extension(TemplateKind::Template)))
+    let of_messages: [(&str, MethodRouter<Api>); 3] = [
+        ("test", post(test)),
+        ("schema", get(contract::schema)),
+        ("snippets", get(contract::snippets)),
+    ];
+    for (rest, method) in of_messages {
+        let method = method.layer(Extension(TemplateKind::Template));
+        router = router.route(&format!("/v1/templates/{{slug}}/{rest}"), method);
+    }
+    router
 }
 
 /// Which part of a list.
@@ -488,14 +498,17 @@ pub async fn diff(
     if !faults.is_empty() {
         return Err(Refusal::bad_request(faults).into());
     }
-    let parts = api.authoring.diff(&place, from, to).await.map_err(|error| {
-        if matches!(error, AuthoringError::Unpublished { .. }) {
-            Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
-        } else {
-            refused(error)
-        }
-    })?;
+    let parts = api.authoring.diff(&place, from, to).await.map_err(absent_or_refused)?;
     Ok(Json(TemplateDiff::new(parts)))
+}
+
+/// Of what was never published there is no version.
+fn absent_or_refused(error: AuthoringError) -> Problem {
+    if matches!(error, AuthoringError::Unpublished { .. }) {
+        Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
+    } else {
+        refused(error)
+    }
 }
 
 /// The versions, newest first.

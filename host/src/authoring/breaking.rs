@@ -3,8 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::agreement::is_below;
 use crate::account::brand::{Brand, BrandField};
-use crate::template::version::{Variable, VariableType};
+use crate::template::version::{Variable, VariableFormat, VariableType};
 
 /// A change of a variable that would have sends refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -30,13 +31,18 @@ pub enum BreakingKind {
     Required,
     /// A send with a value of another type was accepted, and is refused now.
     Type,
+    /// A send with a value of another format, or of none, was accepted, and is refused now.
+    Format,
+    /// A send with it was accepted, and is refused now: nothing reads it, and the template is strict.
+    Unread,
 }
 
 /// What a version asks of its senders.
 #[derive(Debug, Clone, Copy)]
 pub struct Demands<'a> {
     pub variables: &'a [Variable],
-    /// Whether a send is refused that leaves a variable blank: optional ones are as good as required then.
+    /// Whether a send is refused that leaves a variable blank, or gives what nothing reads: optional variables are as
+    /// good as required then.
     pub strict: bool,
 }
 
@@ -51,32 +57,52 @@ impl BreakingChange {
 /// The changes between two versions that break senders. What the brand offers is never missing.
 #[must_use]
 pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<BreakingChange> {
+    let change = |now: &Variable, change, before: &str, after: &str| BreakingChange {
+        template: None,
+        path: now.path.clone(),
+        change,
+        before: before.to_owned(),
+        after: after.to_owned(),
+    };
     let mut changes = Vec::new();
     for now in after.variables {
         let was = before.variables.iter().find(|it| it.path == now.path);
+        let was_read = was.is_some() || before.reads_near(&now.path);
         let offered =
             BrandField::of_variable(&now.path).is_some_and(|it| brand.value(it).is_some());
-        let was_needed = was.is_some_and(|it| before.needs(it));
+        let was_needed = was.is_some_and(|it| before.needs(it)) || before.needs_inside(&now.path);
         // Where an object or a list around it was required, so was what is read of it; the other way it is not.
         if after.needs(now) && !was_needed && !offered {
-            changes.push(BreakingChange {
-                template: None,
-                path: now.path.clone(),
-                change: BreakingKind::Required,
-                before: if was.is_some() { "optional" } else { "not read" }.to_owned(),
-                after: "required".to_owned(),
-            });
+            let was = if was.is_some() { "optional" } else { "not read" };
+            changes.push(change(now, BreakingKind::Required, was, "required"));
         }
         let (was_type, is_type) = (was.and_then(|it| it.value_type), now.value_type);
-        if was.is_some() && is_type.is_some() && was_type != is_type {
+        let (was_format, is_format) = (was.and_then(|it| it.format), now.format);
+        if was_read && is_type.is_some() && was_type != is_type {
             let word = |it: Option<VariableType>| it.map_or("of any type", VariableType::as_str);
-            changes.push(BreakingChange {
-                template: None,
-                path: now.path.clone(),
-                change: BreakingKind::Type,
-                before: word(was_type).to_owned(),
-                after: word(is_type).to_owned(),
+            changes.push(change(now, BreakingKind::Type, word(was_type), word(is_type)));
+        } else if was_read && is_format.is_some() && was_format != is_format {
+            let any = is_type.map_or("of any format", |it| match it {
+                VariableType::Number => "any number",
+                VariableType::String => "any text",
+                VariableType::Boolean | VariableType::Array | VariableType::Object => "any value",
             });
+            let word = |it: Option<VariableFormat>| it.map_or(any, VariableFormat::as_str);
+            changes.push(change(now, BreakingKind::Format, word(was_format), word(is_format)));
+        }
+    }
+    if after.strict {
+        let is_gone = |was: &&Variable| {
+            let same = after.variables.iter().any(|now| now.path == was.path);
+            !same && !after.reads_near(&was.path)
+        };
+        for was in before.variables.iter().filter(is_gone) {
+            changes.push(change(
+                was,
+                BreakingKind::Unread,
+                "read",
+                "not read by a strict template",
+            ));
         }
     }
     changes
@@ -84,7 +110,23 @@ pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<Br
 
 impl Demands<'_> {
     fn needs(self, variable: &Variable) -> bool {
-        variable.required || self.strict
+        // What its author alone names is never blank.
+        variable.required || (self.strict && !variable.declared_only)
+    }
+
+    /// Whether a member inside the path is required: then so is what is around it.
+    fn needs_inside(self, path: &str) -> bool {
+        let is_member = |it: &Variable| {
+            it.path
+                .strip_prefix(path)
+                .is_some_and(|rest| rest.starts_with('.') && !rest.contains('['))
+        };
+        self.variables.iter().any(|it| it.required && is_member(it))
+    }
+
+    /// Whether something around the path is read, or something inside it.
+    fn reads_near(self, path: &str) -> bool {
+        self.variables.iter().any(|it| is_below(&it.path, path) || is_below(path, &it.path))
     }
 }
 
@@ -97,9 +139,11 @@ mod tests {
     fn variable(text: &str) -> Variable {
         let (path, rest) = text.split_once(':').unwrap_or((text, ""));
         Variable {
-            path: path.trim_end_matches('?').to_owned(),
-            required: !path.ends_with('?'),
-            value_type: VariableType::from_name(rest),
+            path: path.trim_end_matches(['?', '!']).to_owned(),
+            required: !path.ends_with(['?', '!']),
+            value_type: VariableType::from_name(rest.split('/').next().unwrap_or_default()),
+            declared_only: path.ends_with('!'),
+            format: rest.split_once('/').and_then(|(_, it)| VariableFormat::from_name(it)),
         }
     }
 
@@ -127,8 +171,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_read_breaks_nobody() {
+    fn another_or_a_narrower_format_breaks_senders() {
+        assert_eq!(told(&["a:string"], &["a:string/date"]), ["`a` was any text and is date"]);
+        assert_eq!(told(&["a:string/url"], &["a:string/date"]), ["`a` was url and is date"]);
+        assert_eq!(told(&["a"], &["a:number/money"]), ["`a` was of any type and is number"]);
+        assert!(told(&["a:string/date"], &["a:string"]).is_empty());
+        assert!(told(&["a:string/date"], &["a:string/date"]).is_empty());
+    }
+
+    #[test]
+    fn items_and_members_that_are_declared_now_break_senders_by_their_type_alone() {
+        assert_eq!(told(&["a"], &["a", "a[]!:string"]), ["`a[]` was of any type and is string"]);
+        assert_eq!(told(&["a.b"], &["a.b", "a:object"]), ["`a` was of any type and is object"]);
+        assert!(told(&["a"], &["a", "a[]!"]).is_empty());
+    }
+
+    #[test]
+    fn what_is_no_longer_read_breaks_senders_of_a_strict_template_only() {
         assert!(told(&["a", "b:string"], &["a"]).is_empty());
+        let (before, after) = ([variable("a"), variable("b?"), variable("a.c?")], [variable("a")]);
+        let demands = |variables, strict| Demands { variables, strict };
+        let changes = changes(demands(&before, false), demands(&after, true), &Brand::default());
+        let told: Vec<String> = changes.iter().map(BreakingChange::in_words).collect();
+        assert_eq!(told, ["`b` was read and is not read by a strict template"]);
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::agreement::{Agreed, agreed};
 use super::bounds::{MAX_FINDINGS, MAX_VARIABLES};
 use super::error::AuthoringError;
 use super::finding::Finding;
-use super::suggest::nearest;
 use crate::account::brand::Brand;
 use crate::journey::accept::json::object::ObjectText;
 use crate::journey::accept::refusal::{Fault, Refusal};
@@ -18,10 +18,11 @@ use crate::journey::render::template::{Parts, for_plugin, parts};
 use crate::plugin::binding::Scope;
 use crate::plugin::table::{Table, Unrendered};
 use crate::plugin::{CallContext, CallFailure, Plugins};
+use crate::template::contract::Contract;
 use crate::template::locale::LocaleTag;
 use crate::template::slug::Slug;
 use crate::template::source::TemplateSource;
-use crate::template::version::{Blocks, Variable, wrong_types};
+use crate::template::version::{Blocks, Variable};
 
 /// Gmail cuts off what is longer.
 const CLIPPED_BYTES: usize = 102 << 10;
@@ -33,6 +34,8 @@ pub struct Tenant {
     pub account: String,
     pub plan: String,
     pub brand: Brand,
+    /// Whether all of its templates are strict.
+    pub strict: bool,
 }
 
 /// A template with what it is made of.
@@ -110,11 +113,9 @@ impl<'a> Checker<'a> {
         if !checked.is_fit() {
             return Ok(checked);
         }
-        for variable in &mut checked.variables {
-            let declared = it.source.variables.iter().find(|one| one.path == variable.path);
-            variable.value_type = declared.and_then(|it| it.value_type);
-        }
-        checked.findings.extend(disagreements(it.source, &checked.variables));
+        let Agreed { variables, findings } = agreed(it.source, checked.variables);
+        checked.variables = variables;
+        checked.findings.extend(findings);
         self.examples(tenant, it, &mut checked).await?;
         checked.findings.truncate(MAX_FINDINGS);
         Ok(checked)
@@ -173,6 +174,8 @@ impl<'a> Checker<'a> {
             required: read.get(&path).copied().unwrap_or_default(),
             path,
             value_type: None,
+            format: None,
+            declared_only: false,
         };
         Ok(order.into_iter().map(variable).collect())
     }
@@ -184,15 +187,12 @@ impl<'a> Checker<'a> {
         it: Checkable<'_>,
         checked: &mut Checked,
     ) -> Result<(), AuthoringError> {
+        let contract = Contract::of(&checked.variables);
         let trial = it.source.example();
         let own = it.source.default_locale();
         for (name, data) in &it.source.examples {
             let part = format!("examples.{name}");
-            for wrong in wrong_types(&checked.variables, data) {
-                let message =
-                    format!("{} must be of the type {}", wrong.path, wrong.wanted.as_str());
-                checked.findings.push(Finding::error(&part, "type", message).about(&wrong.path));
-            }
+            checked.findings.extend(misfits(&contract, data, &part));
             let is_trial = trial.is_some_and(|it| std::ptr::eq(it, data));
             let others = it.source.all_locales().skip(1).map(|it| it.tag).filter(|_| is_trial);
             for locale in std::iter::once(own).chain(others) {
@@ -290,6 +290,20 @@ fn of_refusal(refusal: Refusal) -> Vec<Finding> {
     vec![finding("unusable", refusal.message())]
 }
 
+/// Where an example is not what is declared, and what nothing reads of it.
+fn misfits(contract: &Contract, data: &Map<String, Value>, part: &str) -> Vec<Finding> {
+    let found = contract.check(ObjectText::from(data).members());
+    let wrong = found.faults.iter().map(|it| {
+        let message = format!("{} {}", it.path, it.wanted);
+        Finding::error(part, it.wanted.code(), message).about(&it.path)
+    });
+    let unread = found.unread.iter().map(|path| {
+        let message = format!("nothing in the template reads `{path}`");
+        Finding::warning(part, "unread", message).about(path)
+    });
+    wrong.chain(unread).collect()
+}
+
 /// What every template has in every locale.
 fn lacks(source: &TemplateSource, findings: &mut Vec<Finding>) {
     if source.subject.trim().is_empty() {
@@ -299,44 +313,4 @@ fn lacks(source: &TemplateSource, findings: &mut Vec<Finding>) {
         let message = "there is neither an HTML part nor a text part; write one of them";
         findings.push(Finding::error("html", "missing", message));
     }
-}
-
-/// Where what is declared and what is read do not say the same. Where nothing is declared nothing is said.
-fn disagreements(source: &TemplateSource, read: &[Variable]) -> Vec<Finding> {
-    let declared = &source.variables;
-    if declared.is_empty() {
-        return Vec::new();
-    }
-    let fault = |code: &str, path: &str, message: String| {
-        Finding::error("variables", code, message).about(path)
-    };
-    let mut findings = Vec::new();
-    for it in declared {
-        let path = it.path.as_str();
-        let found = read.iter().find(|variable| variable.path == path);
-        match (found.map(|variable| variable.required), it.required) {
-            (None, _) => {
-                let unnamed = |one: &&Variable| declared.iter().all(|it| it.path != one.path);
-                let names = read.iter().filter(unnamed).map(|it| it.path.as_str());
-                let message = format!("`{path}` is declared, and nothing reads it");
-                findings.push(fault("not_read", path, message).suggesting(nearest(path, names)));
-            }
-            (Some(true), Some(false)) => {
-                let message = format!("`{path}` is required, and is declared to be optional");
-                findings.push(fault("required", path, message));
-            }
-            (Some(false), Some(true)) => {
-                let message = format!("`{path}` is optional, and is declared to be required");
-                findings.push(fault("optional", path, message));
-            }
-            (Some(_), _) => {}
-        }
-    }
-    let names = || declared.iter().map(|it| it.path.as_str());
-    for it in read.iter().filter(|it| names().all(|path| path != it.path)) {
-        let message = format!("`{}` is read and not declared", it.path);
-        let meant = nearest(&it.path, names());
-        findings.push(fault("not_declared", &it.path, message).suggesting(meant));
-    }
-    findings
 }

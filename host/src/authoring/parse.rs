@@ -17,7 +17,7 @@ use crate::template::locale::LocaleTag;
 use crate::template::source::{
     DeclaredVariable, LocaleSource, Message, PLURAL_CATEGORIES, TemplateSource,
 };
-use crate::template::version::VariableType;
+use crate::template::version::{VariableFormat, VariableType};
 
 const MEMBERS: [&str; 17] = [
     "name",
@@ -289,15 +289,52 @@ impl Reader {
                 }
                 found
             });
+            let format = self.format(item, &within, &path, value_type);
             declared.push(DeclaredVariable {
                 path,
                 value_type,
-                format: self.line_at(item.get("format"), &format!("{within}format")),
+                format,
                 required: self.flag(item, &within, "required"),
                 description: self.line_at(item.get("description"), &format!("{within}description")),
             });
         }
         declared
+    }
+
+    /// One that is known, and goes with the type.
+    fn format(
+        &mut self,
+        item: &Map<String, Value>,
+        within: &str,
+        path: &str,
+        value_type: Option<VariableType>,
+    ) -> Option<String> {
+        let at = format!("{within}format");
+        let word = self.text(item.get("format"), &at)?;
+        let Some(format) = VariableFormat::from_name(word) else {
+            let known = VariableFormat::ALL.map(VariableFormat::as_str);
+            let meant = match word {
+                "date-time" => Some("date"),
+                "uri" | "iri" | "uri-reference" => Some("url"),
+                _ => nearest(word, known.into_iter()),
+            };
+            let meant = meant.map(|it| format!("; did you mean `{it}`?")).unwrap_or_default();
+            let word: String = word.chars().take(64).collect();
+            let known = known.join(", ");
+            let message =
+                format!("`{path}` has the format `{word}`, which is none of {known}{meant}");
+            self.fault(&at, "invalid", message);
+            return None;
+        };
+        if let Some(other) = value_type.filter(|it| *it != format.value_type()) {
+            let message = format!(
+                "`{path}` has the format `{word}`, which is of the type {}, and the type {}",
+                format.value_type().as_str(),
+                other.as_str()
+            );
+            self.fault(&at, "invalid", message);
+        }
+        Some(word.to_owned())
     }
 
     fn examples(&mut self, body: &Map<String, Value>) -> BTreeMap<String, Map<String, Value>> {

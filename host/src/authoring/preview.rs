@@ -2,19 +2,23 @@
 
 use serde_json::{Map, Value};
 
+use super::agreement::agreed;
 use super::check::{Checkable, Checker, NotRendered, RenderedParts};
 use super::error::AuthoringError;
 use super::finding::Finding;
 use super::resolve::{Resolved, Resolver};
 use super::{Authoring, Place, lint, mjml, newest};
+use crate::journey::accept::json::object::ObjectText;
 use crate::journey::render::template::Parts;
 use crate::mail::mime::{self, Outgoing};
 use crate::message::address::EmailAddress;
 use crate::store::{TemplateRow, VersionRow};
 use crate::template::compiled::{Compiled, Compiler, rendered_source};
+use crate::template::contract::{Contract, DataCheck};
 use crate::template::locale::LocaleTag;
 use crate::template::source::{Markup, SourcePart, TemplateSource};
-use crate::template::version::{Blocks, TemplateVersion, Variable, wrong_types};
+use crate::template::trial::trial_data;
+use crate::template::version::{Blocks, Variable};
 
 /// What to show.
 #[derive(Debug, Default)]
@@ -93,25 +97,25 @@ impl Authoring {
         let tenant = self.tenant(row.owner).await?;
         let checker = Checker::new(&self.plugins);
         let it = Checkable { slug: &row.slug, source: &source, blocks: &blocks };
-        let mut variables = checker.compile(&tenant, it, &mut warnings).await?;
+        let read = checker.compile(&tenant, it, &mut warnings).await?;
         mjml::relocate(&mut warnings, (&written, &blocks), compiled.as_ref());
         if warnings.iter().any(Finding::is_error) {
             return Err(AuthoringError::Unfit { slug: row.slug, findings: warnings });
         }
-        for variable in &mut variables {
-            let declared = source.variables.iter().find(|it| it.path == variable.path);
-            variable.value_type = declared.and_then(|it| it.value_type);
-        }
-        for wrong in wrong_types(&variables, &data) {
-            let message = format!("{} must be of the type {}", wrong.path, wrong.wanted.as_str());
-            warnings.push(Finding::warning("data", "type", message).about(&wrong.path));
+        let variables = agreed(&source, read).variables;
+        let DataCheck { faults, unread } =
+            Contract::of(&variables).check(ObjectText::from(&data).members());
+        for wrong in faults {
+            let message = format!("{} {}", wrong.path, wrong.wanted);
+            warnings
+                .push(Finding::warning("data", wrong.wanted.code(), message).about(&wrong.path));
         }
         let chosen = source.choose_locale(options.locale.as_ref());
         lint::lint((&written, &blocks), [chosen], &mut warnings);
         let (rendered, mut missing) = match checker.render(&tenant, it, chosen.tag, &data).await? {
             Ok(rendered) => (rendered, Vec::new()),
             Err(NotRendered::Missing(paths)) => {
-                let filled = with_stand_ins(&source, &blocks, &variables, &row, &data);
+                let filled = with_stand_ins(&variables, data);
                 match checker.render(&tenant, it, chosen.tag, &filled).await? {
                     Ok(rendered) => (rendered, paths),
                     Err(NotRendered::Missing(paths)) => return Err(lacking(row, paths)),
@@ -130,7 +134,7 @@ impl Authoring {
         Ok(Preview {
             locale: chosen.tag.to_string(),
             missing,
-            unused: unused(&data, &variables),
+            unused: unread,
             warnings,
             message_bytes,
             derived_text: source.part(SourcePart::Text, chosen.tag).is_none(),
@@ -215,26 +219,9 @@ fn lacking(row: TemplateRow, paths: Vec<String>) -> AuthoringError {
 }
 
 /// The data, and a value for each required variable that it leaves out.
-fn with_stand_ins(
-    source: &TemplateSource,
-    blocks: &Blocks,
-    variables: &[Variable],
-    row: &TemplateRow,
-    data: &Map<String, Value>,
-) -> Map<String, Value> {
-    let mut source = source.clone();
-    source.examples = [("default".to_owned(), data.clone())].into();
-    let version = TemplateVersion {
-        template_id: row.id,
-        slug: row.slug.clone(),
-        revision: 0,
-        source,
-        blocks: blocks.clone(),
-        variables: variables.to_vec(),
-        dictionary: None,
-        archived_at: None,
-    };
-    version.trial_data()
+fn with_stand_ins(variables: &[Variable], data: Map<String, Value>) -> Map<String, Value> {
+    let examples = [("default".to_owned(), data)].into();
+    trial_data(&TemplateSource { examples, ..TemplateSource::default() }, variables)
 }
 
 fn composed(parts: &Parts, source: &TemplateSource) -> usize {
@@ -253,59 +240,4 @@ fn composed(parts: &Parts, source: &TemplateSource) -> usize {
         headers: &[],
     });
     raw.len()
-}
-
-/// Members of the data that no variable leads to, through or from.
-fn unused(data: &Map<String, Value>, variables: &[Variable]) -> Vec<String> {
-    let mut unused = Vec::new();
-    look(data, "", variables, &mut unused);
-    unused
-}
-
-fn look(
-    object: &Map<String, Value>,
-    within: &str,
-    variables: &[Variable],
-    unused: &mut Vec<String>,
-) {
-    const MOST: usize = 100;
-    for (name, value) in object {
-        if unused.len() >= MOST {
-            return;
-        }
-        let path = format!("{within}{name}");
-        let below = |it: &&Variable| {
-            it.path.strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with(['.', '[']))
-        };
-        if variables.iter().any(|it| it.path == path) {
-            continue;
-        }
-        match (variables.iter().find(below), value) {
-            (None, _) => unused.push(path),
-            (Some(_), Value::Object(inner)) => {
-                look(inner, &format!("{path}."), variables, unused);
-            }
-            (Some(_), _) => {}
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn what_nothing_reads_is_named() {
-        let variable =
-            |path: &str| Variable { path: path.to_owned(), required: false, value_type: None };
-        let variables = ["user.name", "items[].price", "whole"].map(variable);
-        let data = json!({
-            "user": {"name": "Ada", "age": 1}, "items": [{"price": 1, "other": 2}],
-            "whole": {"any": 1}, "unread": 1,
-        });
-        let unused = unused(data.as_object().expect("an object"), &variables);
-        assert_eq!(unused, ["user.age", "unread"]);
-    }
 }

@@ -190,11 +190,18 @@ impl Authoring {
             let version = version
                 .ok_or_else(|| AuthoringError::NoVersion { slug: slug.clone(), revision })?;
             let mut breaking = match &row.published {
-                Some(published) => changes(
-                    Demands { variables: &published.variables, strict: published.source.strict },
-                    Demands { variables: &version.variables, strict: version.source.strict },
-                    &self.tenant(row.owner).await?.brand,
-                ),
+                Some(published) => {
+                    let tenant = self.tenant(row.owner).await?;
+                    let strict = |source: &TemplateSource| source.strict || tenant.strict;
+                    changes(
+                        Demands {
+                            variables: &published.variables,
+                            strict: strict(&published.source),
+                        },
+                        Demands { variables: &version.variables, strict: strict(&version.source) },
+                        &tenant.brand,
+                    )
+                }
                 None => Vec::new(),
             };
             let mut touched = self.touched_by(&row, revision, &version.rendered_source()).await?;
@@ -431,9 +438,10 @@ impl Authoring {
                     findings,
                 });
             }
+            let strict = source.strict || tenant.strict;
             let mut changes = changes(
-                Demands { variables: &user.published.variables, strict: source.strict },
-                Demands { variables: &variables, strict: source.strict },
+                Demands { variables: &user.published.variables, strict },
+                Demands { variables: &variables, strict },
                 &tenant.brand,
             );
             if !changes.is_empty() {
@@ -464,11 +472,12 @@ impl Authoring {
         version: &NewVersion,
     ) -> Result<(Vec<BreakingChange>, u64), AuthoringError> {
         let Some(published) = &row.published else { return Ok((Vec::new(), 0)) };
-        let brand = self.tenant(row.owner).await?.brand;
+        let tenant = self.tenant(row.owner).await?;
+        let strict = |source: &TemplateSource| source.strict || tenant.strict;
         let changes = changes(
-            Demands { variables: &published.variables, strict: published.source.strict },
-            Demands { variables: &version.variables, strict: version.source.strict },
-            &brand,
+            Demands { variables: &published.variables, strict: strict(&published.source) },
+            Demands { variables: &version.variables, strict: strict(&version.source) },
+            &tenant.brand,
         );
         let sent = self.sent(row.owner, row.kind).await?;
         Ok((changes, sent.get(row.slug.as_str()).copied().unwrap_or(0)))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Map;
 
+use super::agreement;
 use super::check::{Checkable, Checker};
 use super::error::AuthoringError;
 use super::finding::Finding;
@@ -18,6 +19,7 @@ use crate::journey::{Journey, Reply, Request};
 use crate::message::address::EmailAddress;
 use crate::message::channel::Channel;
 use crate::store::records::Acceptance;
+use crate::template::contract::Contract;
 use crate::template::locale::LocaleTag;
 use crate::template::version::TemplateVersion;
 
@@ -51,11 +53,12 @@ impl Authoring {
         let mut findings = Vec::new();
         let it = Checkable { slug: &row.slug, source: &source, blocks: &blocks };
         let checker = Checker::new(&self.plugins);
-        let variables = checker.compile(&tenant, it, &mut findings).await?;
+        let read = checker.compile(&tenant, it, &mut findings).await?;
         if findings.iter().any(Finding::is_error) {
             mjml::relocate(&mut findings, (&written, &blocks), compiled.as_ref());
             return Err(AuthoringError::Unfit { slug: row.slug, findings });
         }
+        let variables = agreement::agreed(&source, read).variables;
         let trial = TemplateVersion {
             // Nobody's: what the renderer keeps of it, and what is held against it, is of this trial alone.
             template_id: TemplateId::new(self.clock.now()),
@@ -63,6 +66,7 @@ impl Authoring {
             revision: 0,
             source,
             blocks,
+            contract: Contract::of(&variables),
             variables,
             dictionary: None,
             archived_at: None,

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::error::CliError;
 use super::output::Output;
+use super::plugin::OnlineServer;
 use crate::authoring::Authoring;
 use crate::clock::Clock;
 use crate::config::{Config, LogFilter};
@@ -39,6 +40,13 @@ pub struct Opened {
     pub clock: Clock,
     config: Config,
     data: DataDir,
+}
+
+/// The store of the server on this machine, of a command that can ask a running one too.
+impl From<&OnlineServer> for Target {
+    fn from(it: &OnlineServer) -> Self {
+        Self { config: it.config.clone(), data_dir: it.data_dir.clone(), output: it.output }
+    }
 }
 
 impl Target {

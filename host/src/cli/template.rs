@@ -1,5 +1,7 @@
 //! `waxwing template`.
 
+mod types;
+
 use std::path::PathBuf;
 
 use clap::Subcommand;
@@ -15,6 +17,7 @@ use crate::id::AccountId;
 use crate::store::StoreError;
 use crate::template::slug::Slug;
 use crate::template::version::TemplateVersion;
+use types::TypesCommand;
 
 /// Publish, list and show templates.
 #[derive(Debug, Subcommand)]
@@ -63,6 +66,8 @@ pub enum TemplateCommand {
         #[command(flatten)]
         target: Target,
     },
+    /// Print the types of the data of all published templates, for TypeScript or Python
+    Types(TypesCommand),
 }
 
 pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
@@ -109,6 +114,7 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
                 format!("{}{note}{}", line(&value), warnings.collect::<String>())
             });
         }
+        TemplateCommand::Types(types) => types.run().await?,
         TemplateCommand::List { account, target } => {
             let versions = target.open().await?.store.templates(account).await?;
             target.output.list(&versions.iter().map(to_json).collect::<Vec<_>>(), line);
@@ -121,7 +127,9 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
             target.output.one(&value, || {
                 let variable = |it: &crate::template::version::Variable| {
                     let needed = if it.required { "required" } else { "optional" };
+                    let of_format = it.format.map(|it| format!("  ({})", it.as_str()));
                     let of = it.value_type.map(|it| format!("  ({})", it.as_str()));
+                    let of = of_format.or(of);
                     format!("  {needed}  {}{}", it.path, of.unwrap_or_default())
                 };
                 let variables: Vec<String> = version.variables.iter().map(variable).collect();

@@ -54,6 +54,7 @@ impl Commit {
             },
             body: rendered.body,
             blank: blank(&rendered.decisions),
+            unread: rendered.unread,
             locale: rendered.decisions.iter().find_map(|it| it.locale.clone()),
             decisions: recorded(&rendered.decisions),
         };

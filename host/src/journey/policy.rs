@@ -155,10 +155,15 @@ async fn faults_by_template(
     let Some(data) = &faulty.data else { return Ok(Vec::new()) };
     let brand = &sender.account.account.brand;
     let values = data.parsed();
-    let wrong = template.wrong_types(&values);
+    let found = template.contract.check(data.members());
     let variables = Variables::new(data, brand);
     let missing = variables.missing(&template, &values).map(Fault::missing_variable);
-    Ok(wrong.iter().map(Fault::wrong_type).chain(missing).collect())
+    let mut all: Vec<Fault> = found.faults.iter().map(Fault::undeclared_value).collect();
+    if sender.account.account.strict || template.source.strict {
+        all.extend(found.unread.iter().map(|path| Fault::unread_data(path)));
+    }
+    all.extend(missing);
+    Ok(all)
 }
 
 fn unknown(slug: &str) -> Fault {

@@ -20,7 +20,7 @@ use crate::plugin::binding::Scope;
 use crate::plugin::decision::Decision;
 use crate::plugin::table::Table;
 use crate::store::records::{Body, BodyOf, ReturnPath, RouteChoice};
-use template::Blanks;
+use template::{Misfits, Rendering};
 
 /// A message that is ready to be stored. Only `render` makes one.
 #[derive(Debug)]
@@ -43,6 +43,8 @@ pub struct Rendered {
     pub route: RouteChoice,
     /// What each plugin decided.
     pub decisions: Vec<Decision>,
+    /// Members of the data that nothing in the template reads.
+    pub unread: Vec<String>,
 }
 
 /// The body of the first of several messages that came as one.
@@ -74,6 +76,7 @@ pub(super) async fn render(
                 price,
                 route,
                 decisions,
+                unread: Vec::new(),
             });
         }
         Substance::Raw(raw) => {
@@ -93,6 +96,7 @@ pub(super) async fn render(
                 price,
                 route,
                 decisions,
+                unread: Vec::new(),
             });
         }
     };
@@ -107,15 +111,15 @@ pub(super) async fn render(
     // Dates and numbers are those of the region that was asked for, where the texts are of its language.
     let asked = filled.locale.as_ref().filter(|it| it.language() == locale.tag.language());
     context.locale = Some(asked.unwrap_or(locale.tag).to_string());
-    let blanks =
-        if account.strict || version.source.strict { Blanks::Refused } else { Blanks::Told };
-    let (rendered, mut decision) =
-        template::render(plugins, &scope, &context, &version, locale, variables, blanks).await;
+    let misfits =
+        if account.strict || version.source.strict { Misfits::Refused } else { Misfits::Told };
+    let Rendering { parts, mut decision, unread } =
+        template::render(plugins, &scope, &context, &version, locale, variables, misfits).await;
     if !version.source.locales.is_empty() {
         decision.locale = Some(locale.tag.to_string());
     }
     decisions.push(decision);
-    let parts = match rendered {
+    let parts = match parts {
         Ok(parts) => parts,
         Err(refusal) => return Err(Abort::message(refusal, decisions)),
     };
@@ -143,5 +147,6 @@ pub(super) async fn render(
         price,
         route,
         decisions,
+        unread,
     })
 }

@@ -103,6 +103,8 @@ pub struct NewMessage {
     pub body: BodyOf,
     /// Variables that its template left blank, as in `user.name`.
     pub blank: Vec<String>,
+    /// Members of its data that nothing in the template reads.
+    pub unread: Vec<String>,
     /// The locale that it was rendered in, where its template has several.
     pub locale: Option<String>,
     /// What each plugin decided. It is called by the message's own 128 bits.
@@ -265,6 +267,9 @@ pub enum Answer {
         /// Variables that its template left blank.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         blank: Vec<String>,
+        /// Members of the data that nothing in the template reads.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unread: Vec<String>,
         /// The locale that it was rendered in, where its template has several.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         locale: Option<String>,

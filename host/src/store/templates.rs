@@ -10,6 +10,7 @@ use crate::clock::Timestamp;
 use crate::id::{AccountId, TemplateId};
 use crate::store::StoreError;
 use crate::template::compiled::{Compiled, rendered_source};
+use crate::template::contract::Contract;
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
 use crate::template::source::TemplateSource;
@@ -405,6 +406,7 @@ pub fn template_row(row: &Row) -> Result<TemplateVersion, StoreError> {
         Some(id) => Some(Dictionary { id, bytes: column::<Vec<u8>>(row, "bytes")?.into() }),
         None => None,
     };
+    let variables: Vec<Variable> = json(row, "template_versions", "variables")?;
     Ok(TemplateVersion {
         template_id: column(row, "id")?,
         slug: parsed(row, "templates", "slug")?,
@@ -414,7 +416,8 @@ pub fn template_row(row: &Row) -> Result<TemplateVersion, StoreError> {
             json_or_empty::<Option<Compiled>>(row, "template_versions", "compiled")?.as_ref(),
         ),
         blocks: json(row, "template_versions", "blocks")?,
-        variables: json(row, "template_versions", "variables")?,
+        contract: Contract::of(&variables),
+        variables,
         dictionary,
         archived_at: moment_or_none(row, "archived_at")?,
     })

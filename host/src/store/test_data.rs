@@ -42,6 +42,7 @@ pub fn new_message(now: Timestamp) -> NewMessage {
         resent_from: None,
         body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
         blank: Vec::new(),
+        unread: Vec::new(),
         locale: None,
         decisions: [].into(),
     }

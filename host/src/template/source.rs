@@ -78,7 +78,8 @@ pub struct DeclaredVariable {
     pub path: String,
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub value_type: Option<VariableType>,
-    /// As in `date` or `uri`; for whoever reads the schema.
+    /// `date`, `url`, `email`, `money` or `currency`. One of another word is of an earlier server, and demands
+    /// nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

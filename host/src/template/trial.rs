@@ -2,27 +2,42 @@
 
 use serde_json::{Map, Value, json};
 
-use super::version::{TemplateVersion, VariableType};
+use super::source::TemplateSource;
+use super::version::{TemplateVersion, Variable, VariableFormat, VariableType};
 
 impl TemplateVersion {
     /// Its author's example, and a value for every required variable that the example leaves out.
     #[must_use]
     pub fn trial_data(&self) -> Map<String, Value> {
-        let mut data = self.source.example().cloned().unwrap_or_default();
-        for variable in self.variables.iter().filter(|variable| variable.required) {
-            fill(&mut data, &variable.path, &value_of(variable.value_type));
-        }
-        data
+        trial_data(&self.source, &self.variables)
     }
 }
 
-fn value_of(value_type: Option<VariableType>) -> Value {
-    match value_type {
-        None | Some(VariableType::String) => json!("example"),
-        Some(VariableType::Number) => json!(1),
-        Some(VariableType::Boolean) => json!(true),
-        Some(VariableType::Array) => json!([]),
-        Some(VariableType::Object) => json!({}),
+/// The example of a source, and a value for every required variable that the example leaves out.
+#[must_use]
+pub fn trial_data<'v>(
+    source: &TemplateSource,
+    variables: impl IntoIterator<Item = &'v Variable>,
+) -> Map<String, Value> {
+    let mut data = source.example().cloned().unwrap_or_default();
+    for variable in variables.into_iter().filter(|variable| variable.required) {
+        fill(&mut data, &variable.path, &value_of(variable));
+    }
+    data
+}
+
+fn value_of(variable: &Variable) -> Value {
+    match (variable.format, variable.value_type) {
+        (Some(VariableFormat::Date), _) => json!("2026-12-24"),
+        (Some(VariableFormat::Url), _) => json!("https://example.com/"),
+        (Some(VariableFormat::Email), _) => json!("ada@example.com"),
+        (Some(VariableFormat::Money), _) => json!(1299),
+        (Some(VariableFormat::Currency), _) => json!("EUR"),
+        (None, None | Some(VariableType::String)) => json!("example"),
+        (None, Some(VariableType::Number)) => json!(1),
+        (None, Some(VariableType::Boolean)) => json!(true),
+        (None, Some(VariableType::Array)) => json!([]),
+        (None, Some(VariableType::Object)) => json!({}),
     }
 }
 

@@ -29,12 +29,16 @@ pub enum Need {
     Node,
     /// The openssl command.
     OpenSsl,
+    /// PHP with its extension curl.
+    Php,
     /// Postfix with SASL, and the right to start a Postfix of our own.
     Postfix,
     /// Python 3 with its standard library.
     Python,
     /// Python 3 that can make virtual environments.
     PythonVenv,
+    /// Ruby with its standard library.
+    Ruby,
     /// The right to mount a tmpfs.
     SmallDisk,
     /// swaks with TLS.
@@ -65,6 +69,8 @@ impl Need {
             Self::Msmtp => &[&["msmtp", "--version"]],
             Self::Node => &[&["node", "--version"], &["npm", "--version"]],
             Self::OpenSsl => &[&["openssl", "version"]],
+            Self::Php => &[&["php", "-r", "exit(extension_loaded('curl') ? 0 : 1);"]],
+            Self::Ruby => &[&["ruby", "-e", "require 'json'; require 'net/http'"]],
             Self::Postfix => &[
                 &["/usr/sbin/postconf", "-d", "mail_version"],
                 &[
@@ -91,6 +97,8 @@ impl Need {
             Self::Msmtp => "msmtp is not installed",
             Self::Node => "Node.js with npm is not installed",
             Self::OpenSsl => "openssl is not installed",
+            Self::Php => "php with its extension curl is not installed",
+            Self::Ruby => "ruby is not installed",
             Self::Postfix => "Postfix with SASL is not installed, or the tests do not run as root",
             Self::Python => "python3 is not installed",
             Self::PythonVenv => "python3 cannot make virtual environments",
@@ -106,6 +114,8 @@ impl Need {
             Self::Msmtp => &["msmtp"],
             Self::Node => &["nodejs", "npm"],
             Self::OpenSsl => &["openssl"],
+            Self::Php => &["php-cli", "php-curl"],
+            Self::Ruby => &["ruby"],
             Self::Postfix => &["postfix", "libsasl2-modules", "ca-certificates"],
             Self::Python => &["python3"],
             Self::PythonVenv => &["python3", "python3-venv"],

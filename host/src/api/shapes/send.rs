@@ -27,7 +27,7 @@ pub struct SendResponse {
     /// The locale that it was rendered in, where its template has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     locale: Option<String>,
-    /// What was accepted and ignored, and each variable that the template left blank.
+    /// What was accepted and ignored, each variable that the template left blank, and data that nothing in it reads.
     #[schema(value_type = Option<Vec<String>>)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,

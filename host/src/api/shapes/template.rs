@@ -6,6 +6,8 @@ use utoipa::ToSchema;
 
 use super::page::{Listed, PAGED, Page, PageDoc};
 use crate::authoring::breaking::BreakingChange;
+use crate::authoring::contract::SenderContract;
+use crate::authoring::contract::snippets::Snippet;
 use crate::authoring::diff::PartDiff;
 use crate::authoring::finding::Finding;
 use crate::authoring::preview::{Preview, PreviewMjml};
@@ -212,6 +214,49 @@ pub struct TemplatePartDiff {
     unified: String,
 }
 
+/// A JSON Schema of the draft 2020-12.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(transparent)]
+#[schema(value_type = Object)]
+pub struct TemplateSchema(pub Value);
+
+/// Code that sends a template.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TemplateSnippets {
+    slug: String,
+    /// The version whose example stands in it; none of a draft, which cannot be sent.
+    revision: Option<u64>,
+    snippets: Vec<TemplateSnippet>,
+}
+
+/// A program that sends one message. The key is in its environment, as `WAXWING_API_KEY`.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TemplateSnippet {
+    #[schema(value_type = SnippetLanguage)]
+    lang: &'static str,
+    /// What a person calls the language.
+    title: &'static str,
+    /// A name for a file of it, as in `send.py`.
+    file: &'static str,
+    /// What runs the file.
+    command: &'static str,
+    code: String,
+}
+
+/// A language of code that sends.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[expect(dead_code, reason = "named in the document of the API")]
+pub enum SnippetLanguage {
+    Curl,
+    Node,
+    Python,
+    Php,
+    Ruby,
+    Go,
+    Smtp,
+}
+
 /// A template that is gone.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeletedTemplate {
@@ -362,6 +407,23 @@ impl From<Preview> for TemplatePreview {
             compiler,
         });
         Self { parts, locale, missing, unused, warnings, sizes, derived_text, mjml }
+    }
+}
+
+impl TemplateSnippets {
+    pub fn new(contract: &SenderContract, snippets: Vec<Snippet>) -> Self {
+        let snippet = |it: Snippet| TemplateSnippet {
+            lang: it.language.as_str(),
+            title: it.language.title(),
+            file: it.language.file(),
+            command: it.language.command(),
+            code: it.code,
+        };
+        Self {
+            slug: contract.slug.to_string(),
+            revision: contract.revision,
+            snippets: snippets.into_iter().map(snippet).collect(),
+        }
     }
 }
 

@@ -33,10 +33,10 @@ pub struct Server {
     key: Option<String>,
     /// The configuration file of the server on this machine
     #[arg(long)]
-    config: Option<PathBuf>,
+    pub config: Option<PathBuf>,
     /// The data directory of the server on this machine [default: waxwing-data]
     #[arg(long)]
-    data_dir: Option<PathBuf>,
+    pub data_dir: Option<PathBuf>,
     #[command(flatten)]
     pub output: Output,
 }

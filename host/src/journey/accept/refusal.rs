@@ -9,7 +9,7 @@ use crate::account::brand::BrandField;
 use crate::credit::Credits;
 use crate::id::DecisionId;
 use crate::store::StoreError;
-use crate::template::version::WrongType;
+use crate::template::contract::DataFault;
 
 /// Faults that are named one by one.
 const MAX_FAULTS: usize = 100;
@@ -322,12 +322,18 @@ impl Fault {
         Self::new(&format!("data.{path}"), "missing", message)
     }
 
-    /// A value has another type than the template declares.
+    /// A value is not what the template declares.
     #[must_use]
-    pub fn wrong_type(it: &WrongType) -> Self {
-        let message =
-            format!("must be of the type {}, as the template declares", it.wanted.as_str());
-        Self::new(&format!("data.{}", it.path), "type", message)
+    pub fn undeclared_value(it: &DataFault) -> Self {
+        let message = format!("{}, as the template declares", it.wanted);
+        Self::new(&format!("data.{}", it.path), it.wanted.code(), message)
+    }
+
+    /// Nothing in the template reads a member of the data, and the template is strict.
+    #[must_use]
+    pub fn unread_data(path: &str) -> Self {
+        let message = "nothing in the template reads this, and the template or the account is `strict`; leave it out";
+        Self::new(&format!("data.{path}"), "unread", message)
     }
 
     /// The field and the kind of fault. Clients choose the names of their metadata, so a name that could

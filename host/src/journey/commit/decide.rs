@@ -130,6 +130,7 @@ impl<'a> Deciding<'a> {
             credits_remaining: Credits(*balance),
             state,
             blank: message.blank.clone(),
+            unread: message.unread.clone(),
             locale: message.locale.clone(),
         }
     }

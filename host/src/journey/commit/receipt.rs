@@ -6,6 +6,7 @@ use crate::credit::Credits;
 use crate::id::MessageId;
 use crate::message::state::MessageState;
 use crate::store::records::Answer;
+use crate::template::contract::MAX_UNREAD_NAMED;
 
 /// The answer to a request.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub struct Receipt {
     /// The balance after the message was charged.
     pub credits_remaining: Credits,
     pub state: MessageState,
-    /// What was accepted and ignored, and what went out blank.
+    /// What was accepted and ignored, what went out blank, and which data nothing reads.
     pub warnings: Vec<String>,
     /// The locale that it was rendered in, where its template has several.
     pub locale: Option<String>,
@@ -53,10 +54,19 @@ impl Reply {
 /// Reads the store's answer, now or from an earlier request.
 fn read(answer: Answer, mut warnings: Vec<String>) -> Result<Receipt, Refused> {
     match answer {
-        Answer::Accepted { message_id, credits_remaining, state, blank, locale } => {
+        Answer::Accepted { message_id, credits_remaining, state, blank, unread, locale } => {
             warnings.extend(blank.iter().map(|path| {
                 format!("`data.{path}` is missing: the template left its place blank")
             }));
+            warnings.extend(
+                unread
+                    .iter()
+                    .take(MAX_UNREAD_NAMED)
+                    .map(|path| format!("nothing in the template reads `data.{path}`")),
+            );
+            if unread.len() > MAX_UNREAD_NAMED {
+                warnings.push("nothing in the template reads further members of `data`".to_owned());
+            }
             Ok(Receipt { message_id, credits_remaining, state, warnings, locale })
         }
         Answer::Insufficient { required, balance } => {

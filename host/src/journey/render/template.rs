@@ -12,6 +12,7 @@ use crate::plugin::decision::Decision;
 use crate::plugin::renderer::{Blame, Body, Part, Source, Template, VersionKey};
 use crate::plugin::table::{Called, Table, Unrendered};
 use crate::plugin::{CallContext, CallFailure, Diagnostic, Kind, Pair};
+use crate::template::contract::DataCheck;
 use crate::template::locale::LocaleTag;
 use crate::template::slug::Slug;
 use crate::template::source::{ChosenLocale, SourcePart, TemplateSource};
@@ -27,12 +28,20 @@ pub struct Parts {
     pub text: Option<String>,
 }
 
-/// What becomes of a message with variables that its template left blank.
+/// What becomes of a message whose data and template do not fit: variables would be blank, or data is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Blanks {
+pub enum Misfits {
     /// It is sent, and the answer names them.
     Told,
     Refused,
+}
+
+/// What came of a render for a send.
+pub(in crate::journey) struct Rendering {
+    pub parts: Result<Parts, Refusal>,
+    pub decision: Decision,
+    /// Members of the data that nothing reads.
+    pub unread: Vec<String>,
 }
 
 /// Renders a version with the sender's data and the account's brand.
@@ -43,8 +52,8 @@ pub(in crate::journey) async fn render(
     version: &TemplateVersion,
     locale: ChosenLocale<'_>,
     variables: Variables<'_>,
-    blanks: Blanks,
-) -> (Result<Parts, Refusal>, Decision) {
+    misfits: Misfits,
+) -> Rendering {
     let key = VersionKey {
         template: version.template_id,
         revision: version.revision,
@@ -59,10 +68,14 @@ pub(in crate::journey) async fn render(
     };
     let Called { result, decision, failed: _ } =
         plugins.render(scope, key, template, example, context, data).await;
-    let mut faults: Vec<Fault> = wrong_types(version, variables.data());
-    let rendered = match result {
+    let DataCheck { faults, unread } = version.contract.check(variables.data().members());
+    let mut faults: Vec<Fault> = faults.iter().map(Fault::undeclared_value).collect();
+    if misfits == Misfits::Refused {
+        faults.extend(unread.iter().map(|path| Fault::unread_data(path)));
+    }
+    let parts = match result {
         Ok(Ok(output)) => {
-            if blanks == Blanks::Refused {
+            if misfits == Misfits::Refused {
                 faults.extend(decision.blank.iter().map(|path| Fault::blank_variable(path)));
             }
             if faults.is_empty() {
@@ -73,9 +86,12 @@ pub(in crate::journey) async fn render(
         }
         Ok(Err(Unrendered::Data(diagnostics))) => {
             let found = diagnostics.into_iter().map(bad_data);
-            // A fault that both have found is named once, in the words of the declared type.
-            let found: Vec<Fault> =
-                found.filter(|it| faults.iter().all(|fault| fault.field != it.field)).collect();
+            // A fault that both have found is named once, in the words of the declared type; one without a place may
+            // be what another one has led to.
+            let is_new = |it: &Fault| {
+                faults.iter().all(|fault| fault.field != it.field && it.field != "data")
+            };
+            let found: Vec<Fault> = found.filter(is_new).collect();
             faults.extend(found);
             Err(Refusal::bad_request(faults))
         }
@@ -98,15 +114,7 @@ pub(in crate::journey) async fn render(
         }),
         Err(failure) => Err(failed_closed(Kind::Renderer, &failure)),
     };
-    (rendered, decision)
-}
-
-/// Only a version that declares types needs the data as values.
-fn wrong_types(version: &TemplateVersion, data: &ObjectText) -> Vec<Fault> {
-    if version.variables.iter().all(|it| it.value_type.is_none()) {
-        return Vec::new();
-    }
-    version.wrong_types(&data.parsed()).iter().map(Fault::wrong_type).collect()
+    Rendering { parts, decision, unread }
 }
 
 /// The name of the partial that holds the messages of a locale, as JSON. No slug has a dot.

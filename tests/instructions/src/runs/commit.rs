@@ -91,6 +91,7 @@ fn job(revision: i64, account_id: AccountId, body: &Body, number: u32, now: Time
             resent_from: None,
             body: BodyOf::Own(body.clone()),
             blank: Vec::new(),
+            unread: Vec::new(),
             locale: None,
             decisions: ["domain", "plan", "renderer"].map(decision).into(),
         }))],

@@ -142,7 +142,13 @@ async fn publish(store: &Store, clock: &Clock, plugins: &Plugins, account: &Acco
     let found = found.expect("it answers").expect("the sample compiles");
     let variables: Vec<Variable> = found
         .into_iter()
-        .map(|it| Variable { path: it.path, required: it.required, value_type: None })
+        .map(|it| Variable {
+            path: it.path,
+            required: it.required,
+            value_type: None,
+            format: None,
+            declared_only: false,
+        })
         .collect();
     let source = TemplateSource {
         subject: sample::SUBJECT.to_owned(),

@@ -1,0 +1,219 @@
+//! One look at the data of a send, as text.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::{
+    DataCheck, DataFault, MAX_DATA_FAULTS, MAX_UNREAD_CHARS, MAX_UNREAD_NAMED, Member, Wanted,
+};
+use crate::template::variable::{VariableFormat, VariableType};
+
+/// What was found so far.
+#[derive(Default)]
+pub struct Looked(DataCheck);
+
+/// The way to a value, from the inside out.
+#[derive(Clone, Copy)]
+enum Place<'p> {
+    Name(Option<&'p Place<'p>>, &'p str),
+    Item(&'p Place<'p>, usize),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(None, name) => f.write_str(name),
+            Self::Name(Some(around), name) => write!(f, "{around}.{name}"),
+            Self::Item(around, index) => write!(f, "{around}[{index}]"),
+        }
+    }
+}
+
+impl Looked {
+    /// Looks at a member of the data: its name and its value are JSON text.
+    pub fn member(&mut self, data: &Member, name: &str, value: &str) {
+        let name = unquoted(name);
+        let place = Place::Name(None, &name);
+        let Some(member) = data.member(&name) else { return self.unread(place) };
+        if !member.demands && (member.whole || !value.starts_with('{')) {
+            return;
+        }
+        if member.is_leaf() && member.format.is_none() {
+            // The first character of a value says its type.
+            if let Some(wanted) = member.value_type
+                && type_of(value).is_some_and(|it| it != wanted)
+            {
+                self.fault(place, Wanted::Type(wanted));
+            }
+            return;
+        }
+        let mut deserializer = serde_json::Deserializer::from_str(value);
+        let look = Look { member, place, is_read: member.whole, found: self };
+        let read = look.deserialize(&mut deserializer);
+        debug_assert!(read.is_ok(), "the data was read as JSON before: {read:?}");
+    }
+
+    pub fn end(self) -> DataCheck {
+        self.0
+    }
+
+    fn fault(&mut self, place: Place<'_>, wanted: Wanted) {
+        if self.0.faults.len() < MAX_DATA_FAULTS {
+            self.0.faults.push(DataFault { path: place.to_string(), wanted });
+        }
+    }
+
+    fn unread(&mut self, place: Place<'_>) {
+        // Paths do not say whether a dot is part of a name: such a name may be read.
+        let Place::Name(_, name) = place else { return };
+        if self.0.unread.len() <= MAX_UNREAD_NAMED && !name.contains(['.', '[']) {
+            let path = place.to_string();
+            let shown = path.chars().filter(|c| !c.is_control()).take(MAX_UNREAD_CHARS);
+            self.0.unread.push(shown.collect());
+        }
+    }
+}
+
+/// A name without its quotes and escapes.
+fn unquoted(name: &str) -> Cow<'_, str> {
+    let plain = name.strip_prefix('"').and_then(|it| it.strip_suffix('"')).unwrap_or(name);
+    if !plain.contains('\\') {
+        return plain.into();
+    }
+    serde_json::from_str::<String>(name).map_or(plain.into(), Cow::Owned)
+}
+
+/// The type of a value by its first character; none of `null`, which stands for an absent value.
+fn type_of(value: &str) -> Option<VariableType> {
+    match value.as_bytes().first()? {
+        b'n' => None,
+        b't' | b'f' => Some(VariableType::Boolean),
+        b'"' => Some(VariableType::String),
+        b'[' => Some(VariableType::Array),
+        b'{' => Some(VariableType::Object),
+        _ => Some(VariableType::Number),
+    }
+}
+
+/// Looks at one value.
+struct Look<'m, 'p, 'f> {
+    member: &'m Member,
+    place: Place<'p>,
+    /// Whether it is read with all that is in it, or something around it is.
+    is_read: bool,
+    found: &'f mut Looked,
+}
+
+impl Look<'_, '_, '_> {
+    /// Whether the value may be of this type; else that is a fault.
+    fn is(&mut self, found: VariableType) -> bool {
+        let wanted = self.member.value_type.filter(|wanted| *wanted != found);
+        if let Some(wanted) = wanted {
+            self.found.fault(self.place, Wanted::Type(wanted));
+        }
+        wanted.is_none()
+    }
+
+    fn number(mut self, is_whole: bool) {
+        if self.is(VariableType::Number)
+            && let Some(format @ VariableFormat::Money) = self.member.format
+            && !is_whole
+        {
+            self.found.fault(self.place, Wanted::Format(format));
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Look<'_, '_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Look<'_, '_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    /// An absent value has any type.
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(mut self, _: bool) -> Result<(), E> {
+        self.is(VariableType::Boolean);
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        self.number(true);
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<(), E> {
+        self.number(i64::try_from(number).is_ok());
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        self.number(false);
+        Ok(())
+    }
+
+    fn visit_str<E>(mut self, text: &str) -> Result<(), E> {
+        if self.is(VariableType::String)
+            && let Some(format) = self.member.format
+            && !format.holds_text(text)
+        {
+            self.found.fault(self.place, Wanted::Format(format));
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
+        let is_list = self.is(VariableType::Array);
+        let is_looked_at = |it: &&Member| is_list && (it.demands || !self.is_read);
+        let Some(item) = self.member.item.as_deref().filter(is_looked_at) else {
+            while items.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(());
+        };
+        let mut index = 0;
+        loop {
+            let place = Place::Item(&self.place, index);
+            let is_read = self.is_read || item.whole;
+            let look = Look { member: item, place, is_read, found: &mut *self.found };
+            if items.next_element_seed(look)?.is_none() {
+                return Ok(());
+            }
+            index += 1;
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<(), A::Error> {
+        let is_object = self.is(VariableType::Object);
+        if !is_object || self.member.members.is_empty() {
+            while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(());
+        }
+        while let Some(name) = entries.next_key::<String>()? {
+            let place = Place::Name(Some(&self.place), &name);
+            if let Some(member) = self.member.member(&name) {
+                let is_read = self.is_read || member.whole;
+                let look = Look { member, place, is_read, found: &mut *self.found };
+                entries.next_value_seed(look)?;
+            } else {
+                entries.next_value::<IgnoredAny>()?;
+                if !self.is_read {
+                    self.found.unread(place);
+                }
+            }
+        }
+        Ok(())
+    }
+}
