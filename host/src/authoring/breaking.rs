@@ -33,16 +33,13 @@ pub enum BreakingKind {
     Type,
     /// A send with a value of another format, or of none, was accepted, and is refused now.
     Format,
-    /// A send with it was accepted, and is refused now: nothing reads it, and the template is strict.
-    Unread,
 }
 
 /// What a version asks of its senders.
 #[derive(Debug, Clone, Copy)]
 pub struct Demands<'a> {
     pub variables: &'a [Variable],
-    /// Whether a send is refused that leaves a variable blank, or gives what nothing reads: optional variables are as
-    /// good as required then.
+    /// Whether a send is refused that leaves a variable blank: optional variables are as good as required then.
     pub strict: bool,
 }
 
@@ -89,20 +86,6 @@ pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<Br
             });
             let word = |it: Option<VariableFormat>| it.map_or(any, VariableFormat::as_str);
             changes.push(change(now, BreakingKind::Format, word(was_format), word(is_format)));
-        }
-    }
-    if after.strict {
-        let is_gone = |was: &&Variable| {
-            let same = after.variables.iter().any(|now| now.path == was.path);
-            !same && !after.reads_near(&was.path)
-        };
-        for was in before.variables.iter().filter(is_gone) {
-            changes.push(change(
-                was,
-                BreakingKind::Unread,
-                "read",
-                "not read by a strict template",
-            ));
         }
     }
     changes
@@ -184,16 +167,6 @@ mod tests {
         assert_eq!(told(&["a"], &["a", "a[]!:string"]), ["`a[]` was of any type and is string"]);
         assert_eq!(told(&["a.b"], &["a.b", "a:object"]), ["`a` was of any type and is object"]);
         assert!(told(&["a"], &["a", "a[]!"]).is_empty());
-    }
-
-    #[test]
-    fn what_is_no_longer_read_breaks_senders_of_a_strict_template_only() {
-        assert!(told(&["a", "b:string"], &["a"]).is_empty());
-        let (before, after) = ([variable("a"), variable("b?"), variable("a.c?")], [variable("a")]);
-        let demands = |variables, strict| Demands { variables, strict };
-        let changes = changes(demands(&before, false), demands(&after, true), &Brand::default());
-        let told: Vec<String> = changes.iter().map(BreakingChange::in_words).collect();
-        assert_eq!(told, ["`b` was read and is not read by a strict template"]);
     }
 
     #[test]

@@ -29,8 +29,6 @@ pub struct SenderContract {
     pub variables: Vec<Variable>,
     /// What the account offers.
     pub brand: Brand,
-    /// Whether the template or the account is strict.
-    pub strict: bool,
 }
 
 impl Authoring {
@@ -61,7 +59,6 @@ impl Authoring {
         Ok(SenderContract {
             slug,
             revision: Some(version.revision),
-            strict: version.source.strict || tenant.strict,
             source: version.source,
             variables: version.variables,
             brand: tenant.brand,
@@ -78,9 +75,8 @@ impl Authoring {
             return Err(AuthoringError::Unfit { slug: row.slug, findings });
         }
         let variables = agreement::agreed(&source, read).variables;
-        let strict = source.strict || tenant.strict;
         let (slug, brand) = (row.slug, tenant.brand);
-        Ok(SenderContract { slug, revision: None, source, variables, brand, strict })
+        Ok(SenderContract { slug, revision: None, source, variables, brand })
     }
 }
 

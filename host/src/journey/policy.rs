@@ -21,6 +21,7 @@ use crate::plugin::decision::Decision;
 use crate::plugin::table::Table;
 use crate::store::facts::Snapshot;
 use crate::store::records::RouteChoice;
+use crate::template::contract::DataCheck;
 use crate::template::version::TemplateVersion;
 
 /// A submission that may be sent. Only `admit` makes one.
@@ -155,13 +156,10 @@ async fn faults_by_template(
     let Some(data) = &faulty.data else { return Ok(Vec::new()) };
     let brand = &sender.account.account.brand;
     let values = data.parsed();
-    let found = template.contract.check(data.members());
+    let DataCheck { faults, unread: _ } = template.contract.check(data.members());
     let variables = Variables::new(data, brand);
     let missing = variables.missing(&template, &values).map(Fault::missing_variable);
-    let mut all: Vec<Fault> = found.faults.iter().map(Fault::undeclared_value).collect();
-    if sender.account.account.strict || template.source.strict {
-        all.extend(found.unread.iter().map(|path| Fault::unread_data(path)));
-    }
+    let mut all: Vec<Fault> = faults.iter().map(Fault::undeclared_value).collect();
     all.extend(missing);
     Ok(all)
 }

@@ -20,7 +20,7 @@ use crate::plugin::binding::Scope;
 use crate::plugin::decision::Decision;
 use crate::plugin::table::Table;
 use crate::store::records::{Body, BodyOf, ReturnPath, RouteChoice};
-use template::{Misfits, Rendering};
+use template::{Blanks, Rendering};
 
 /// A message that is ready to be stored. Only `render` makes one.
 #[derive(Debug)]
@@ -111,10 +111,10 @@ pub(super) async fn render(
     // Dates and numbers are those of the region that was asked for, where the texts are of its language.
     let asked = filled.locale.as_ref().filter(|it| it.language() == locale.tag.language());
     context.locale = Some(asked.unwrap_or(locale.tag).to_string());
-    let misfits =
-        if account.strict || version.source.strict { Misfits::Refused } else { Misfits::Told };
+    let blanks =
+        if account.strict || version.source.strict { Blanks::Refused } else { Blanks::Told };
     let Rendering { parts, mut decision, unread } =
-        template::render(plugins, &scope, &context, &version, locale, variables, misfits).await;
+        template::render(plugins, &scope, &context, &version, locale, variables, blanks).await;
     if !version.source.locales.is_empty() {
         decision.locale = Some(locale.tag.to_string());
     }

@@ -329,13 +329,6 @@ impl Fault {
         Self::new(&format!("data.{}", it.path), it.wanted.code(), message)
     }
 
-    /// Nothing in the template reads a member of the data, and the template is strict.
-    #[must_use]
-    pub fn unread_data(path: &str) -> Self {
-        let message = "nothing in the template reads this, and the template or the account is `strict`; leave it out";
-        Self::new(&format!("data.{path}"), "unread", message)
-    }
-
     /// The field and the kind of fault. Clients choose the names of their metadata, so a name that could
     /// be more than a name is masked.
     fn log_detail(&self) -> String {

@@ -28,10 +28,10 @@ pub struct Parts {
     pub text: Option<String>,
 }
 
-/// What becomes of a message whose data and template do not fit: variables would be blank, or data is not read.
+/// What becomes of a message in which variables would be blank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Misfits {
-    /// It is sent, and the answer names them.
+pub enum Blanks {
+    /// The message is sent, and the answer names them.
     Told,
     Refused,
 }
@@ -52,7 +52,7 @@ pub(in crate::journey) async fn render(
     version: &TemplateVersion,
     locale: ChosenLocale<'_>,
     variables: Variables<'_>,
-    misfits: Misfits,
+    blanks: Blanks,
 ) -> Rendering {
     let key = VersionKey {
         template: version.template_id,
@@ -70,12 +70,9 @@ pub(in crate::journey) async fn render(
         plugins.render(scope, key, template, example, context, data).await;
     let DataCheck { faults, unread } = version.contract.check(variables.data().members());
     let mut faults: Vec<Fault> = faults.iter().map(Fault::undeclared_value).collect();
-    if misfits == Misfits::Refused {
-        faults.extend(unread.iter().map(|path| Fault::unread_data(path)));
-    }
     let parts = match result {
         Ok(Ok(output)) => {
-            if misfits == Misfits::Refused {
+            if blanks == Blanks::Refused {
                 faults.extend(decision.blank.iter().map(|path| Fault::blank_variable(path)));
             }
             if faults.is_empty() {
