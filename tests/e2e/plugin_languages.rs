@@ -137,6 +137,7 @@ async fn whole_loop(language: Language) {
         proven.push(project.prove());
     }
     let server = started(language);
+    publish_in_mjml(&server).await;
     for (proven, slot) in proven.iter().zip(SLOTS) {
         go_live(&server, slot, proven).await;
     }
@@ -227,17 +228,40 @@ async fn a_send_is_decided(server: &Server, plan: &Proven, renderer: &Proven) {
     assert!(raw.contains("To Ada & Bo, number 7."), "the text is made of the HTML: {raw}");
 }
 
-/// Preview compiles as publishing does.
-async fn a_template_is_compiled(server: &Server, mjml: &Proven) {
-    let source = "<mjml><mj-body><mj-text>{{ name }}</mj-text></mj-body></mjml>";
+/// A template that the built-in compiler has compiled.
+async fn publish_in_mjml(server: &Server) {
+    let source = "<mjml><mj-body><mj-section><mj-column><mj-text>{{ name }}</mj-text></mj-column></mj-section>\
+                  </mj-body></mjml>";
     let draft = json!({"slug": "in-mjml", "draft": {"subject": "Hi", "mjml": source}});
-    assert_eq!(server.post("/v1/templates", server.key(), &draft, &[]).await.status, 201);
-    let body = json!({"data": {"name": "Ada"}});
-    let preview = server.post("/v1/templates/in-mjml/preview", server.key(), &body, &[]).await;
-    let mjml_of = &preview.body["mjml"];
-    assert_eq!(mjml_of["compiler"]["digest"], *mjml.digest, "{}", preview.body);
-    let html = mjml_of["html"].as_str().expect("HTML");
-    assert!(html.starts_with("<!doctype html><html lang=\"de\"><body><p>"), "{html}");
+    let made = server.post("/v1/templates", server.key(), &draft, &[]).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    assert_eq!(publish_again(server).await, 1);
+}
+
+async fn publish_again(server: &Server) -> u64 {
+    let path = "/v1/templates/in-mjml/publish";
+    let published = server.post(path, server.key(), &json!({}), &[]).await;
+    published.body["revision"].as_u64().expect("a revision")
+}
+
+/// What is published stays as it was compiled, until it is published again.
+async fn a_template_is_compiled(server: &Server, mjml: &Proven) {
+    let version = async |revision: u64| {
+        let path = format!("/v1/templates/in-mjml/versions/{revision}");
+        server.get_as(server.key(), &path).await.body["compiled"].clone()
+    };
+    let before = version(1).await;
+    assert_eq!(before["compiler"]["name"], "waxwing-mjml-compiler", "{before:#}");
+    let shown = json!({"data": {"name": "Ada"}, "of": "published"});
+    let preview = server.post("/v1/templates/in-mjml/preview", server.key(), &shown, &[]).await;
+    assert_eq!(preview.body["mjml"]["html"], before["locales"]["en"]["html"]);
+    assert_eq!(publish_again(server).await, 2);
+    let after = version(2).await;
+    assert_eq!(after["compiler"]["digest"], *mjml.digest, "{after:#}");
+    let html = after["locales"]["en"]["html"].as_str().expect("HTML");
+    assert!(html.starts_with("<!doctype html><html lang=\"de\"><body><table"), "{html}");
+    assert_eq!(version(1).await, before);
+    assert_eq!(publish_again(server).await, 2, "the same HTML makes no version");
 }
 
 /// The command line takes the plugins of the server's directory, as they are live there.

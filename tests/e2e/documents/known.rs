@@ -51,6 +51,7 @@ fn a_command_that_does_not_exist_is_noticed() {
         "host/fuzz/run 60 liquid",
         "xargs -I{} waxwing message list --account {}",
         "npm run tables",
+        "npm run clients",
     ] {
         assert_eq!(known.judge(right), Ok(()), "{right}");
     }
@@ -273,16 +274,22 @@ fn judge_script(script: &str, arguments: &[&str]) -> Result<(), String> {
     }
 }
 
-/// The scripts of the one package of npm.
+/// Packages of npm that make tables.
+const PACKAGES: [&str; 2] =
+    ["plugins/liquid/cldr/package.json", "host/src/authoring/lint/caniemail/package.json"];
+
 fn judge_npm(words: &[&str]) -> Result<(), String> {
-    let manifest = fs::read_to_string(workspace().join("plugins/liquid/cldr/package.json"));
-    let manifest: Value = serde_json::from_str(&manifest.map_err(|error| error.to_string())?)
-        .map_err(|error| error.to_string())?;
-    match words {
-        ["install", "--no-package-lock"] => Ok(()),
-        ["run", script] if manifest["scripts"].get(script).is_some() => Ok(()),
-        _ => Err(format!("npm has no {}", words.join(" "))),
+    for package in PACKAGES {
+        let manifest = fs::read_to_string(workspace().join(package));
+        let manifest: Value = serde_json::from_str(&manifest.map_err(|error| error.to_string())?)
+            .map_err(|error| error.to_string())?;
+        match words {
+            ["install", "--no-package-lock"] => return Ok(()),
+            ["run", script] if manifest["scripts"].get(script).is_some() => return Ok(()),
+            _ => {}
+        }
     }
+    Err(format!("npm has no {}", words.join(" ")))
 }
 
 /// A program that is not ours: a test beside this one runs it.
