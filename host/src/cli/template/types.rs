@@ -62,7 +62,6 @@ async fn local(target: &Target, id: AccountId) -> Result<Vec<TypedTemplate>, Cli
         let contract = SenderContract {
             slug: version.slug,
             revision: Some(version.revision),
-            strict: version.source.strict || account.strict,
             source: version.source,
             variables: version.variables,
             brand: account.brand.clone(),

@@ -9,7 +9,6 @@ fn contract(data: &Value) -> SenderContract {
         source,
         variables: Vec::new(),
         brand: Brand::default(),
-        strict: false,
     }
 }
 
