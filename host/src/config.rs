@@ -12,17 +12,18 @@ mod hostname;
 mod http;
 mod limits;
 mod listen;
+mod listeners;
 mod log_filter;
 mod plugins;
 mod read;
 mod retention;
+mod sections;
 mod smtp;
+mod unreadable_keys;
+mod violations;
 mod webhooks;
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
 
 pub use bounces::Bounces;
 pub use credits::Credits;
@@ -32,87 +33,17 @@ pub use domains::Domains;
 pub use hostname::Hostname;
 pub use http::{ForwardedHeader, Http, InvalidMetricsListen, MetricsListen};
 pub use limits::Limits;
-pub use listen::{InvalidListen, Listen, ListenAddresses, Listener, listeners};
+pub use listen::{InvalidListen, Listen, ListenAddresses};
+pub use listeners::{Listener, listeners};
 pub use log_filter::{InvalidLogFilter, LogFilter};
 pub use plugins::Plugins;
-use read::{UnreadableKeys, Written};
+use read::Written;
 pub use retention::Retention;
+pub use sections::{Config, Inbox, Log, LogFormat, Store};
 pub use smtp::{BareNewline, InsufficientBalance, Smtp};
+use unreadable_keys::UnreadableKeys;
+use violations::Violations;
 pub use webhooks::Webhooks;
-
-/// All of it. Every key has a default.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// The HTTP API: its listener, and who sees the metrics.
-    pub http: Http,
-    /// The SMTP relay: its listeners, its certificate, and what a session may use.
-    pub smtp: Smtp,
-    /// Where the server keeps its data.
-    pub store: Store,
-    /// How messages leave: routes, smarthosts, and how gently destinations are treated.
-    pub delivery: Delivery,
-    /// The listener for bounces and complaints, and how long they suppress an address.
-    pub bounces: Bounces,
-    /// The name servers, and how much they are asked.
-    pub dns: Dns,
-    /// Sender domains: what they publish for this server, and when they are checked.
-    pub domains: Domains,
-    /// Webhooks: where events may be posted to, and how often.
-    pub webhooks: Webhooks,
-    /// When an account gets the event that its credits run out.
-    pub credits: Credits,
-    /// The sandbox inbox, which takes what must not leave the server.
-    pub inbox: Inbox,
-    /// The operator's plugins: which are trusted, and what they may use.
-    pub plugins: Plugins,
-    /// How long messages are kept. 0 days mean for ever: the disk fills up then. The ledger is always kept.
-    pub retention: Retention,
-    /// What one client, one account and all clients together may use of the HTTP API.
-    pub limits: Limits,
-    /// The log.
-    pub log: Log,
-}
-
-/// `[store]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Store {
-    /// The directory of the database, the master key and the caches.
-    pub data_dir: PathBuf,
-}
-
-/// `[inbox]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Inbox {
-    /// The address of its SMTP listener; loopback only, because nobody logs in.
-    pub smtp_listen: SocketAddr,
-    /// Whether its SMTP server runs. `false` leaves messages for the sandbox waiting.
-    pub enabled: bool,
-    /// Whether `/inbox` shows its messages to everybody who can reach the HTTP API.
-    pub view: bool,
-}
-
-/// `[log]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Log {
-    /// `text` for people, or `json` for machines.
-    pub format: LogFormat,
-    /// What is logged: a level, or levels by module, as in `info` or `waxwing=debug,warn`.
-    pub filter: LogFilter,
-}
-
-/// How a log line looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// For machines.
-    Json,
-}
 
 /// What could be read of a configuration, and what is wrong with it.
 #[derive(Debug)]
@@ -120,13 +51,6 @@ pub struct Reading {
     pub config: Config,
     pub faults: Vec<String>,
     unreadable: UnreadableKeys,
-}
-
-/// Collects the rules that are broken.
-#[derive(Debug)]
-struct Violations<'a> {
-    broken: Vec<String>,
-    unreadable: &'a UnreadableKeys,
 }
 
 /// Why the configuration cannot be used.
@@ -208,7 +132,7 @@ impl Config {
             !self.inbox.enabled || self.inbox.smtp_listen.ip().is_loopback(),
             "inbox.smtp_listen: a loopback address, because the inbox takes mail without authentication",
         );
-        listen::check(self, &mut violations);
+        listeners::check(self, &mut violations);
         violations.broken
     }
 }
@@ -230,45 +154,6 @@ impl Reading {
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         !self.unreadable.contains(key)
-    }
-}
-
-impl Violations<'_> {
-    /// A rule begins with the key that it is about.
-    fn must(&mut self, holds: bool, rule: &str) {
-        self.must_with(&[], holds, rule);
-    }
-
-    /// How a fault names an entry beside its place; nothing where its name is unreadable.
-    fn called(&self, key: &str, name: &str) -> String {
-        if self.unreadable.contains(key) { String::new() } else { format!(" (`{name}`)") }
-    }
-
-    /// A rule that is about `others`, too.
-    fn must_with(&mut self, others: &[&str], holds: bool, rule: &str) {
-        let key = rule.split([':', ' ']).next().unwrap_or_default();
-        let is_unreadable = |key: &&str| self.unreadable.contains(key);
-        if !holds && !others.iter().chain([&key]).any(is_unreadable) {
-            self.broken.push(rule.to_owned());
-        }
-    }
-}
-
-impl Default for Store {
-    fn default() -> Self {
-        Self { data_dir: PathBuf::from("waxwing-data") }
-    }
-}
-
-impl Default for Inbox {
-    fn default() -> Self {
-        Self { smtp_listen: SocketAddr::from(([127, 0, 0, 1], 2525)), enabled: true, view: false }
-    }
-}
-
-impl Default for Log {
-    fn default() -> Self {
-        Self { format: LogFormat::Text, filter: LogFilter::level(tracing::Level::INFO) }
     }
 }
 

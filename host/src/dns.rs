@@ -9,6 +9,7 @@ mod name;
 mod observation;
 mod reach;
 mod server;
+mod settings;
 mod text;
 
 #[cfg(test)]
@@ -16,12 +17,11 @@ mod tests;
 
 pub use observation::{Answer, Observation, Outcome, RecordType};
 pub use reach::Reach;
+pub use settings::Settings;
 pub use text::text;
 
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hickory_resolver::net::NetError;
 use hickory_resolver::system_conf::read_system_conf;
@@ -34,21 +34,6 @@ use dispatch::Dispatch;
 
 /// The port of DNS.
 const PORT: u16 = 53;
-
-/// How a [`Resolver`] asks.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Asked in this order; none means those of the system.
-    pub nameservers: Vec<SocketAddr>,
-    /// For one try at one server over UDP, and as much again where the answer needs TCP.
-    pub timeout: Duration,
-    /// Rounds over all servers before a question is given up; at least 1.
-    pub tries: u32,
-    /// Lookups at one time; at least 1. The others wait.
-    pub concurrent: usize,
-    /// Queries a second, over all servers; a tenth of them may go out at once. The others wait.
-    pub per_second: NonZeroU32,
-}
 
 /// No resolver can be made.
 #[derive(Debug, thiserror::Error)]

@@ -6,6 +6,7 @@ mod bounds;
 mod claims;
 mod frozen_interface;
 mod homes;
+mod imports;
 mod layers;
 mod links;
 mod log_fields;

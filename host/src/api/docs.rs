@@ -12,12 +12,12 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue, header};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::openapi;
 use super::precompressed::Precompressed;
-use fields::{Field, Schemas};
+use fields::{Field, Schemas, members};
 use words::Span;
 
 /// The page.
@@ -171,13 +171,10 @@ impl Operation {
     }
 }
 
-/// The members of an object; none of what is no object.
-fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    value.as_object().into_iter().flat_map(Map::iter)
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Map;
+
     use super::*;
 
     fn html() -> String {

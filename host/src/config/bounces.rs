@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Listen, Violations};
+use super::listen::Listen;
+use super::violations::Violations;
 use crate::account::ip_network::IpNetwork;
 use crate::message::address::EmailAddress;
 use crate::relay::bounces::Reporter;

@@ -1,10 +1,18 @@
 //! What differs between two configurations, and what a running server takes of another one. Keys are
 //! named and values are not: some are secrets.
 
-use super::{
-    Bounces, Config, Credits, Delivery, Dns, Domains, Http, Inbox, Limits, Log, Plugins, Retention,
-    Smtp, Store, Webhooks,
-};
+use super::bounces::Bounces;
+use super::credits::Credits;
+use super::delivery::Delivery;
+use super::dns::Dns;
+use super::domains::Domains;
+use super::http::Http;
+use super::limits::Limits;
+use super::plugins::Plugins;
+use super::retention::Retention;
+use super::sections::{Config, Inbox, Log, Store};
+use super::smtp::Smtp;
+use super::webhooks::Webhooks;
 
 /// Every section and every field stands in what this is given: with one that does not, it does not
 /// compile.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Violations;
+use super::violations::Violations;
 
 /// `[credits]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::Violations;
+use super::violations::Violations;
 use crate::domain::name::DomainName;
 use crate::id::AccountId;
 

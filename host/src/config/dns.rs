@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
-use super::Violations;
+use super::violations::Violations;
 
 const DNS_PORT: u16 = 53;
 

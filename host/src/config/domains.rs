@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hostname, Violations};
+use super::hostname::Hostname;
+use super::violations::Violations;
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;

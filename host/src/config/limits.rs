@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
-use super::Violations;
+use super::violations::Violations;
 
 /// `[limits]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]

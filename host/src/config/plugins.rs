@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Violations;
+use super::violations::Violations;
 use crate::plugin::compiler::CompileLimits;
 use crate::plugin::signature::{PublicKey, SignatureRule};
 use crate::plugin::{Kind, Limits as PluginLimits};

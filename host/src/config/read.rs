@@ -5,7 +5,6 @@
 //! is judged, too.
 
 mod place;
-mod unreadable_keys;
 
 use std::ops::Range;
 
@@ -13,9 +12,10 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer, Error};
 
-use super::{Config, environment};
+use super::environment;
+use super::sections::Config;
+use super::unreadable_keys::UnreadableKeys;
 use place::Step;
-pub use unreadable_keys::UnreadableKeys;
 
 /// More faults than this are not of interest to anybody.
 const MAX_FAULTS: usize = 50;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Violations;
+use super::violations::Violations;
 
 /// Whoever wants to keep more than a century says 0.
 const MAX_DAYS: u32 = 36_500;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::hostname::Hostname;
-use super::{ListenAddresses, Violations};
+use super::listen::ListenAddresses;
+use super::violations::Violations;
 use crate::account::ip_network::IpNetwork;
 use crate::relay::UserName;
 

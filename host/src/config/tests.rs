@@ -3,6 +3,8 @@
 mod faults;
 mod reference;
 
+use std::net::SocketAddr;
+
 use super::*;
 
 fn environment(pairs: &[(&str, &str)]) -> Vec<(String, String)> {

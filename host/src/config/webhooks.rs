@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Violations;
+use super::violations::Violations;
 use crate::account::ip_network::IpNetwork;
 
 const DAY: u64 = 24 * 60 * 60;

@@ -12,9 +12,9 @@ use hickory_resolver::proto::rr::Name;
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
-use super::Settings;
 use super::observation::RecordType;
 use super::server::{Datagram, Failure, over_tcp, over_udp};
+use super::settings::Settings;
 
 /// For how long a server that did not answer is asked after the others.
 const UNRESPONSIVE_TIME: Duration = Duration::from_secs(30);

@@ -14,10 +14,9 @@ use sqlx::sqlite::{
 };
 
 use super::InboxError;
-use crate::clock::Timestamp;
 use crate::store::embedded::{begin_immediate, begin_shrinkable, convert_to_shrinkable};
 pub use quota::Bounds;
-pub use row::{InvalidMailId, MailId, StoredMessage, Summary};
+pub use row::{Arrival, InvalidMailId, MailId, StoredMessage, Summary};
 
 const READER_CONNECTIONS: u32 = 3;
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -28,19 +27,6 @@ pub struct InboxStore {
     writer: SqlitePool,
     readers: SqlitePool,
     bounds: Bounds,
-}
-
-/// A message as it came in.
-#[derive(Debug, Clone)]
-pub struct Arrival {
-    /// Whom the envelope names; each gets a row of its own.
-    pub recipients: Vec<String>,
-    /// The envelope's sender; empty for the null sender.
-    pub return_path: String,
-    /// The message, dots unstuffed.
-    pub raw: Vec<u8>,
-    /// When it was complete.
-    pub received_at: Timestamp,
 }
 
 /// Some messages, newest first.

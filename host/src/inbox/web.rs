@@ -24,6 +24,7 @@ use serde_json::json;
 use super::store::{InboxStore, InvalidMailId, MailId, StoredMessage};
 use crate::clock::Clock;
 use content::Content;
+use page::ListFilter;
 use response::{Problem, ResponseFormat, html};
 
 const MAX_LIMIT: u16 = 200;
@@ -48,20 +49,6 @@ struct ListQuery {
     limit: Option<String>,
     after: Option<String>,
     to: Option<String>,
-}
-
-/// Which messages a list shows.
-#[derive(Debug, Clone, Copy)]
-struct ListFilter<'a> {
-    limit: u16,
-    after: Option<MailId>,
-    to: Option<&'a str>,
-}
-
-impl Default for ListFilter<'_> {
-    fn default() -> Self {
-        Self { limit: 50, after: None, to: None }
-    }
 }
 
 impl ListQuery {

@@ -2,13 +2,16 @@
 
 pub mod plan;
 pub mod sender_domain;
+mod substance;
 
 use std::sync::Arc;
+
+pub use substance::Substance;
 
 use super::accept::abort::Abort;
 use super::accept::authenticate::Sender;
 use super::accept::refusal::{Fault, Refusal};
-use super::accept::submission::{Again, Content, Faulty, Filled, Raw, Submission};
+use super::accept::submission::{Content, Faulty, Submission};
 use super::accept::variables::Variables;
 use crate::account::key::Mode;
 use crate::clock::Timestamp;
@@ -22,7 +25,6 @@ use crate::plugin::table::Table;
 use crate::store::facts::Snapshot;
 use crate::store::records::RouteChoice;
 use crate::template::contract::DataCheck;
-use crate::template::version::TemplateVersion;
 
 /// A submission that may be sent. Only `admit` makes one.
 #[derive(Debug)]
@@ -38,17 +40,6 @@ pub struct Admitted<'a> {
     pub route: RouteChoice,
     /// What each plugin decided so far.
     pub decisions: Vec<Decision>,
-}
-
-/// What an admitted message is made of.
-#[derive(Debug, Clone)]
-pub enum Substance<'a> {
-    /// A published template and what fills it.
-    Template(Arc<TemplateVersion>, &'a Filled),
-    /// A message that is whole.
-    Raw(&'a Arc<Raw>),
-    /// A message that was sent before, and its template as it is published now, if it still is.
-    Again(&'a Arc<Again>, Option<Arc<TemplateVersion>>),
 }
 
 /// Admits a submission or refuses it, in the contract's order: template, plan, sender domain.

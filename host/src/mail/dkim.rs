@@ -7,6 +7,7 @@
 mod canonical;
 mod coverage;
 mod key;
+mod signer;
 mod tags;
 mod verify;
 
@@ -15,54 +16,14 @@ mod tests;
 
 use aws_lc_rs::digest::{Context, SHA256};
 
-use super::field::{Field, InvalidHeader, Message};
+use super::field::{Field, Message};
 use crate::clock::Timestamp;
 
 pub use key::{Algorithm, Generated, KeyError, SecretDocument, SigningKey, UnknownAlgorithm};
+pub use signer::{Signer, Unsignable};
 pub use verify::{PublicKey, Signature, signatures};
 
-use canonical::BareLineEnd;
 use tags::Tags;
-
-/// Who signs, and where the record with the public key stands.
-#[derive(Debug, Clone, Copy)]
-pub struct Signer<'a> {
-    /// The domain, as A-labels: for DMARC, that of the address in From.
-    pub domain: &'a str,
-    /// The name of the record below `_domainkey` of the domain.
-    pub selector: &'a str,
-    pub key: &'a SigningKey,
-}
-
-/// Why a message gets no signature.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unsignable {
-    /// The header is malformed.
-    #[error("the header is malformed: {0}")]
-    Header(#[from] InvalidHeader),
-    /// A CR or LF that is not part of a CRLF: the servers on its way would each make something
-    /// else of it.
-    #[error("the message has a CR or LF that is not part of a CRLF")]
-    BareLineEnd,
-    /// No From, or several: a signature says who wrote the message.
-    #[error("the message has {count} From fields; there must be one")]
-    From { count: usize },
-    /// A domain or selector that would not stand in a signature as it is.
-    #[error("{name:?} is no domain or selector in ASCII")]
-    Name { name: String },
-    /// The key does not sign.
-    #[error("the cryptographic library does not sign with the key of {selector:?}")]
-    Key {
-        /// The selector of the key.
-        selector: String,
-    },
-}
-
-impl From<BareLineEnd> for Unsignable {
-    fn from(_: BareLineEnd) -> Self {
-        Self::BareLineEnd
-    }
-}
 
 /// The fields to put before a message: a DKIM-Signature for each signer, in their order.
 ///

@@ -15,6 +15,7 @@ mod tests;
 use crate::clock::Timestamp;
 use crate::message::address::EmailAddress;
 
+pub use attachment::Attachment;
 use attachment::{Attached, Disposition};
 use body::Body;
 use part::{Boundaries, Multipart, Part};
@@ -45,18 +46,6 @@ pub struct Outgoing<'a> {
     /// Further headers, from a list that the caller has checked. Names that are malformed, or
     /// that this module or the envelope decides (`From`, `Bcc`, `Content-…`), are left out.
     pub headers: &'a [(String, String)],
-}
-
-/// One file of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attachment {
-    /// The name to save it under; characters that are dangerous in file names are replaced.
-    pub filename: String,
-    /// The media type; `application/octet-stream` stands in for one that is malformed or composite.
-    pub content_type: String,
-    pub content: Vec<u8>,
-    /// What the HTML body calls it by in `cid:` URLs; makes it inline.
-    pub content_id: Option<String>,
 }
 
 #[must_use]

@@ -8,6 +8,8 @@ mod received;
 #[cfg(test)]
 mod tests;
 
+pub use received::{Arrival, Protocol};
+
 use super::field::{Field, InvalidHeader, Message, unfold};
 use super::mailbox::{InvalidMailbox, Mailbox, mailboxes};
 use crate::clock::Timestamp;
@@ -33,25 +35,6 @@ pub struct RawMessage {
     author: EmailAddress,
     authors: Vec<EmailAddress>,
     subject: String,
-}
-
-/// How a message came here.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arrival {
-    /// What the client called itself in EHLO.
-    pub hello: String,
-    /// The name of this server.
-    pub hostname: String,
-    pub protocol: Protocol,
-}
-
-/// The protocols of submission, both over TLS and after a login (RFC 3848, RFC 6531).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
-    /// `ESMTPSA`.
-    Esmtp,
-    /// `UTF8SMTPSA`: the client used SMTPUTF8.
-    Utf8Smtp,
 }
 
 /// What [`relayed`] puts in front of a message.

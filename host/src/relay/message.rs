@@ -2,32 +2,29 @@
 //! recipient, or one whole message for all of them.
 //!
 //! Nothing is judged here that is judged over HTTP too: tags, metadata, attachments and the like
-//! become the JSON of the send API, and go through the same parser.
+//! go through the parser of the send API.
 
 mod attachments;
 mod data;
-mod x_waxwing_headers;
+mod fault;
 mod part;
 mod template;
+mod whole;
+mod x_waxwing_headers;
 
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
-use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use waxwing_smtp::server::dialog::{Mail, Terms};
 
 use crate::clock::Timestamp;
 use crate::journey::accept::refusal::{Fault, Refusal, Refused};
-use crate::journey::accept::submission::{Content, Faulty, Raw, Submission};
+use crate::journey::accept::submission::{Content, Faulty, Submission};
 use crate::mail::field::Message;
-use crate::mail::raw::{Arrival, Protocol, RawMessage, Unfit};
-use crate::mail::submission_fixups::{Letters, NotCarriable, carriable};
-use crate::message::address::EmailAddress;
-use crate::message::channel::Channel;
+use crate::mail::raw::Unfit;
 use crate::store::records::Idempotency;
+use fault::unfit;
 use x_waxwing_headers::XWaxwingHeaders;
 
 /// What the journey takes: a place for each recipient, and the client's own key. Where the fields
@@ -58,7 +55,7 @@ pub fn read(mail: Mail, terms: &Terms, now: Timestamp) -> Result<Items, Refusal>
         .map(|key| Idempotency { key: key.clone(), body_hash: digest(&mail) });
     let items = match asked {
         Some(asked) => asked.items(&x_waxwing, mail.recipients, faults, now),
-        None => whole(&x_waxwing, mail, &terms.hostname, faults, now)?,
+        None => whole::items(&x_waxwing, mail, &terms.hostname, faults, now)?,
     };
     refuse_copies(&items, terms.message_bytes)?;
     Ok((items, idempotency))
@@ -99,65 +96,6 @@ fn refuse_copies(items: &[Result<Submission, Faulty>], limit: usize) -> Result<(
     Err(refuse(vec![Fault::new("attachments", "too_large", text)]))
 }
 
-/// One message that goes to all recipients as it is.
-fn whole(
-    x_waxwing: &XWaxwingHeaders,
-    mail: Mail,
-    hostname: &str,
-    mut faults: Vec<Fault>,
-    now: Timestamp,
-) -> Result<Vec<Result<Submission, Faulty>>, Refusal> {
-    let Mail { hello, sender, recipients, utf8, data } = mail;
-    let protocol = if utf8 { Protocol::Utf8Smtp } else { Protocol::Esmtp };
-    let arrival = Arrival { hello, hostname: hostname.to_owned(), protocol };
-    let letters = if utf8 { Letters::Utf8 } else { Letters::Ascii };
-    let message = match carriable(data, letters) {
-        Ok(data) => RawMessage::read(data, arrival)
-            .map_err(|errors| faults.extend(errors.iter().map(unfit))),
-        Err(errors) => {
-            faults.extend(errors.iter().map(not_carriable));
-            Err(())
-        }
-    };
-    // The parser of the send API judges the fields that a whole message has too. Its content is
-    // put in afterwards, so the template that stands here is never looked up.
-    let body = x_waxwing.body(Map::from_iter([
-        ("template".to_owned(), json!("none")),
-        ("data".to_owned(), json!({})),
-    ]));
-    let parsed =
-        parse(body, &recipients, now, x_waxwing).map_err(|faulty| faults.extend(faulty.faults));
-    let (Ok(message), Ok(submission), true) = (message, parsed, faults.is_empty()) else {
-        return Err(refuse(faults));
-    };
-    let content = Content::Raw(Arc::new(Raw { return_path: sender, message }));
-    let submission = Submission { content, ..submission };
-    Ok(each(&submission, recipients))
-}
-
-/// The same for each recipient.
-fn each(submission: &Submission, recipients: Vec<EmailAddress>) -> Vec<Result<Submission, Faulty>> {
-    recipients.into_iter().map(|to| Ok(Submission { to, ..submission.clone() })).collect()
-}
-
-/// Parses the body of the send API for the first recipient, and names faults by header fields.
-fn parse(
-    mut body: Map<String, Value>,
-    recipients: &[EmailAddress],
-    now: Timestamp,
-    x_waxwing: &XWaxwingHeaders,
-) -> Result<Submission, Faulty> {
-    let to = recipients.first().map(|to| Value::String(to.to_string()));
-    body.insert("to".to_owned(), to.unwrap_or_default());
-    body.insert("type".to_owned(), json!("EMAIL"));
-    Submission::parse(Channel::Smtp, Value::Object(body), now).map_err(|mut faulty| {
-        for fault in &mut faulty.faults {
-            fault.field = x_waxwing.header_of(&fault.field);
-        }
-        faulty
-    })
-}
-
 /// SHA-256 of the envelope and the message; every part with its length, so that none can pass for
 /// the beginning of the next one. The order of the recipients does not count: it says nothing, and a client may
 /// name them in another one when it tries again.
@@ -176,29 +114,6 @@ fn digest(mail: &Mail) -> [u8; 32] {
     }
     part(&mail.data);
     hash.finalize().into()
-}
-
-fn not_carriable(error: &NotCarriable) -> Fault {
-    let code = match error {
-        NotCarriable::Header(_) => "malformed_header",
-        NotCarriable::Field { .. } | NotCarriable::SignedField { .. } => "not_ascii",
-        NotCarriable::LongField { .. }
-        | NotCarriable::SignedLine { .. }
-        | NotCarriable::Line { .. } => "too_long",
-    };
-    Fault::new(error.field(), code, error.to_string())
-}
-
-fn unfit(unfit: &Unfit) -> Fault {
-    let code = match unfit {
-        Unfit::Header(_) => "malformed_header",
-        Unfit::Missing { .. } => "missing",
-        Unfit::Repeated { .. } => "repeated",
-        Unfit::Mailboxes { .. } => "invalid",
-        Unfit::TooMany { .. } => "too_many",
-        Unfit::Loop => "mail_loop",
-    };
-    Fault::new(unfit.field(), code, unfit.to_string())
 }
 
 fn refuse(faults: Vec<Fault>) -> Refusal {

@@ -20,9 +20,10 @@ use crate::message::state::MessageState;
 use crate::message::waits_for::WaitsFor;
 use crate::template::version::Dictionary;
 
-pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses};
+pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses, SuppressionKind};
 pub use commit::{
-    Accepted, CommitFacts, CreditEvent, CreditEventKind, IdempotencyKey, JobVerdict, Verdict,
+    Accepted, Answer, CommitFacts, CreditEvent, CreditEventKind, IdempotencyKey, JobOutcome,
+    JobVerdict, Verdict,
 };
 pub use lease::{End, HeldBack, Interrupted, LeaseFacts, LeaseVerdict};
 
@@ -241,45 +242,6 @@ impl RouteChoice {
     }
 }
 
-/// What became of a [`Job`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum JobOutcome {
-    /// One answer for each slot; durable.
-    Answered(Vec<Answer>),
-    /// The same request was answered before: that answer again.
-    Replayed(Vec<Answer>),
-    /// The client's key was used for another request.
-    KeyConflict,
-    /// The facts have changed since it was decided; nothing was written.
-    Stale,
-}
-
-/// What became of one message of a request. Kept 24 hours for a client that asks again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "answer", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Answer {
-    /// Stored, charged and queued.
-    Accepted {
-        message_id: MessageId,
-        /// The balance after it.
-        credits_remaining: Credits,
-        state: MessageState,
-        /// Variables that its template left blank.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        blank: Vec<String>,
-        /// Members of the data that nothing in the template reads.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        unread: Vec<String>,
-        /// The locale that it was rendered in, where its template has several.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        locale: Option<String>,
-    },
-    /// The balance is too low; nothing was stored.
-    Insufficient { required: Credits, balance: Credits },
-    /// The account was stopped before it came to this; nothing was stored.
-    Refused { refusal: Value },
-}
-
 /// A message that is due, before anybody has leased it.
 #[derive(Debug, Clone)]
 pub struct Due {
@@ -462,44 +424,4 @@ pub struct AttemptRecord {
     pub conversation: String,
     /// Whether the message may have arrived nevertheless.
     pub is_uncertain: bool,
-}
-
-/// Why an address is suppressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SuppressionKind {
-    /// The address does not take mail for good.
-    Bounce,
-    /// Its holder has called a message spam.
-    Complaint,
-    /// Somebody of the account has put it there.
-    Manual,
-}
-
-impl SuppressionKind {
-    const ALL: [Self; 3] = [Self::Bounce, Self::Complaint, Self::Manual];
-
-    /// The word in the database and in answers.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Bounce => "bounce",
-            Self::Complaint => "complaint",
-            Self::Manual => "manual",
-        }
-    }
-
-    /// The kinds that an entry of this kind may replace: a complaint stays, whatever follows.
-    #[must_use]
-    pub fn replaces(self) -> &'static [Self] {
-        match self {
-            Self::Complaint => &Self::ALL,
-            Self::Bounce | Self::Manual => &[Self::Bounce, Self::Manual],
-        }
-    }
-
-    /// The kind of that word.
-    #[must_use]
-    pub fn from_name(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.as_str() == word)
-    }
 }

@@ -4,6 +4,7 @@
 //! In batches that no send waits for, and never more than half of the time of the one connection that
 //! writes. What is dropped, and what is not, stands in the store; here it is decided when.
 
+mod kept;
 mod pass;
 
 #[cfg(test)]
@@ -15,54 +16,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::store::Store;
+use kept::DAY;
 use pass::Pass;
+
+pub use kept::{Kept, Retention};
 
 const INTERVAL: Duration = Duration::from_mins(5);
 /// A clock that is so far ahead of what has passed was set.
 const CLOCK_JUMP: Duration = Duration::from_hours(1);
-const DAY: Duration = Duration::from_hours(24);
-const WEEK: Duration = Duration::from_hours(7 * 24);
-
-/// For how long something is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
-    /// For ever.
-    Always,
-    /// For so long after it came to rest.
-    For(Duration),
-}
-
-impl Kept {
-    /// For so many days; 0 means for ever.
-    #[must_use]
-    pub fn days(days: u32) -> Self {
-        if days == 0 { Self::Always } else { Self::For(DAY.saturating_mul(days)) }
-    }
-}
-
-/// How long is kept what the operator may choose.
-#[derive(Debug, Clone, Copy)]
-pub struct Retention {
-    /// The content of messages, and the conversations of their attempts.
-    pub content: Kept,
-    /// Messages, with their events, attempts and decisions; and events about anything else.
-    pub messages: Kept,
-    /// Recorded calls of plugins.
-    pub samples: Duration,
-    /// Deliveries to webhooks.
-    pub deliveries: Duration,
-}
-
-impl Default for Retention {
-    fn default() -> Self {
-        Self {
-            content: Kept::For(WEEK),
-            messages: Kept::days(90),
-            samples: WEEK,
-            deliveries: DAY.saturating_mul(30),
-        }
-    }
-}
 
 impl Retention {
     /// Runs until `stop`. A clock that has jumped is not believed for a day: under one that is a year
@@ -84,14 +45,6 @@ impl Retention {
             if not_before.is_none_or(|it| it <= Instant::now()) {
                 Pass::new(self, &store, now, &stop).run().await;
             }
-        }
-    }
-
-    /// For how long content is kept: it goes with its message at the latest.
-    fn content(self) -> Kept {
-        match (self.content, self.messages) {
-            (Kept::For(content), Kept::For(messages)) => Kept::For(content.min(messages)),
-            (Kept::Always, other) | (other, Kept::Always) => other,
         }
     }
 }

@@ -5,6 +5,7 @@
 mod add;
 mod evaluate;
 mod check;
+mod error;
 mod account_permits;
 mod judge;
 mod keys;
@@ -18,14 +19,12 @@ use std::sync::Arc;
 use crate::clock::Clock;
 use crate::dns::Resolver;
 use crate::domain::verification::Schedule;
-use crate::mail::dkim::KeyError;
-use crate::plugin::{CallFailure, Plugins};
+use crate::plugin::Plugins;
+use crate::store::Store;
 use crate::store::seal::Seal;
-use crate::store::{Store, StoreError};
 
 pub use account_permits::{AccountPermit, AccountPermits};
-pub use add::{NameRefused, NotAdded};
-pub use check::CheckError;
+pub use error::{CheckError, DomainError, NameRefused, NotAdded};
 pub use evaluate::{MAX_NAMES, MAX_RECORDS, MAX_ROUNDS, Unjudged};
 pub use keys::record_name;
 pub use lookups::Lookups;
@@ -64,46 +63,6 @@ pub struct DomainCheckSettings {
     pub per_account: u32,
     /// Recorded calls that are kept of each slot.
     pub samples_kept: u32,
-}
-
-/// Why a domain was not added, or its keys not rotated.
-#[derive(Debug, thiserror::Error)]
-pub enum DomainError {
-    /// The name cannot be anybody's sender domain.
-    #[error(transparent)]
-    Name(#[from] NameRefused),
-    /// The account may not add it.
-    #[error(transparent)]
-    NotAdded(#[from] NotAdded),
-    /// The policy gave no answer.
-    #[error(transparent)]
-    Policy(#[from] CallFailure),
-    /// A key could not be made.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    /// A sandbox domain has no keys.
-    #[error("a sandbox domain has no DKIM keys")]
-    Sandbox,
-    /// Its holder would have to keep ever more records.
-    #[error(
-        "the keys were rotated five times within a week, and the records of all of them are still \
-         needed; rotate again when the oldest is not"
-    )]
-    RotatedTooOften,
-    /// It changes all the time, or has just been removed.
-    #[error("the domain is being changed by somebody else; try again")]
-    Busy,
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl From<CheckError> for DomainError {
-    fn from(error: CheckError) -> Self {
-        match error {
-            CheckError::Store(error) => Self::Store(error),
-            CheckError::Key(error) => Self::Key(error),
-        }
-    }
 }
 
 #[cfg(test)]

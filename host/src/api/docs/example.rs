@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::fields::Schemas;
-use super::members;
+use super::fields::{Schemas, members};
 
 /// A curl that makes the request, with `$WAXWING_URL` and `$WAXWING_KEY` from the environment. What it is about is
 /// written in capitals.

@@ -2,10 +2,14 @@
 
 use std::iter;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::members;
 use super::words::{self, Span};
+
+/// The members of an object; none of what is no object.
+pub(super) fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flat_map(Map::iter)
+}
 
 /// Objects within objects that are shown; beyond it only their type is.
 const MAX_DEPTH: usize = 3;

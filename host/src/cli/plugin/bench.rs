@@ -1,10 +1,10 @@
 //! `waxwing plugin bench`: what calls cost, and how far that is from each limit.
 
+mod findings;
 mod report;
 
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::time::Duration;
 
 use clap::Args;
 
@@ -18,7 +18,8 @@ use crate::plugin::measure::Measured;
 use crate::plugin::records::Call;
 use crate::plugin::renderer::VersionKey;
 use crate::plugin::validation::UNOBSERVED;
-use crate::plugin::{CallFailure, CallLimits, Kind, builtin_cases, golden_cases};
+use crate::plugin::{CallFailure, Kind, builtin_cases, golden_cases};
+use findings::{Costs, Findings, Times};
 
 /// Calls before the measured ones of a warm instance.
 const WARM_UP: u32 = 5;
@@ -51,37 +52,6 @@ pub struct Bench {
 struct Asked {
     name: String,
     call: Call,
-}
-
-/// CPU times, sorted.
-#[derive(Debug, Clone)]
-struct Times(Vec<Duration>);
-
-/// What one input costs.
-#[derive(Debug)]
-struct Costs {
-    name: String,
-    instance: Times,
-    cold: Times,
-    warm: Times,
-    /// Compiling and rendering; for renderers.
-    first: Option<Times>,
-    answer_bytes: usize,
-}
-
-/// What a component costs.
-#[derive(Debug)]
-struct Findings {
-    name: String,
-    version: String,
-    digest: String,
-    kind: Kind,
-    /// How a server uses its instances.
-    instances: Instances,
-    limits: CallLimits,
-    calls: u32,
-    memory_bytes: usize,
-    costs: Vec<Costs>,
 }
 
 pub async fn run(bench: Bench) -> Result<(), ToolError> {
@@ -200,30 +170,10 @@ async fn measure(
     Ok(Costs { name, instance, cold, warm, first, answer_bytes })
 }
 
-/// Only policies can be told how to use their instances.
-impl Times {
-    fn new(mut times: Vec<Duration>) -> Self {
-        times.sort_unstable();
-        Self(times)
-    }
-
-    fn p50(&self) -> Duration {
-        self.percentile(50)
-    }
-
-    fn p99(&self) -> Duration {
-        self.percentile(99)
-    }
-
-    /// The time that so many of a hundred calls do not exceed.
-    fn percentile(&self, percent: usize) -> Duration {
-        let rank = (self.0.len() * percent).div_ceil(100).max(1);
-        self.0.get(rank - 1).copied().unwrap_or_default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

@@ -1,22 +1,24 @@
 //! `waxwing plugin build`.
 
+mod component_file;
+mod error;
 mod javascript;
 mod python;
 mod rust;
 mod tool;
 
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
 
 use super::super::output::Output;
-use super::scaffold::project::{Language, Project, ProjectError};
+use super::scaffold::project::{Language, Project};
 use crate::plugin::inspect;
+
+pub use error::BuildError;
 
 /// Compile the plugin project in this folder, with the tools of its language
 #[derive(Debug, Args)]
@@ -40,64 +42,6 @@ pub struct Built {
     pub bytes: u64,
     /// The interfaces that it asks the server for.
     pub imports: Vec<String>,
-}
-
-/// Why there is no new component.
-#[derive(Debug, thiserror::Error)]
-pub enum BuildError {
-    /// The folder is not a plugin project.
-    #[error(transparent)]
-    Project(#[from] ProjectError),
-    /// A program is not installed.
-    #[error("`{tool}` is not installed: {needed_for}. {get}")]
-    MissingTool {
-        tool: &'static str,
-        needed_for: &'static str,
-        /// How to get it.
-        get: &'static str,
-    },
-    /// A program cannot be started.
-    #[error("`{command}` cannot be started: {source}")]
-    Start { command: String, source: io::Error },
-    /// A program said no; its own words went to standard error.
-    #[error("`{command}` failed ({status}); what it said is above.{}", advice.map_or_else(String::new, |it| format!(" {it}")))]
-    Failed {
-        command: String,
-        status: ExitStatus,
-        /// What often helps.
-        advice: Option<&'static str>,
-    },
-    /// The tools were content and made nothing.
-    #[error(
-        "the build ended well and made no component: {wanted}. See the project's README for what \
-         its build must be."
-    )]
-    NoComponent {
-        /// What was looked for.
-        wanted: String,
-    },
-    /// The tools made something else.
-    #[error(
-        "{} is not a WebAssembly component: {why}. A plugin is a component of a world in wit/v0; a \
-         core module, or a file for another platform, is not one.",
-        path.display()
-    )]
-    NotAComponent {
-        path: PathBuf,
-        /// The parser's words.
-        why: String,
-    },
-    /// A file of the project cannot be read or written.
-    #[error("{} cannot be read or written: {source}", path.display())]
-    File { path: PathBuf, source: io::Error },
-}
-
-impl BuildError {
-    /// For `map_err` at one path.
-    fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_path_buf();
-        move |source| Self::File { path, source }
-    }
 }
 
 /// Builds the project and says what came out.
@@ -151,21 +95,6 @@ pub fn project_in(project: &Project) -> Result<Built, BuildError> {
         BuildError::NotAComponent { path: component.clone(), why }
     })?;
     Ok(Built { component, bytes: bytes.len() as u64, imports })
-}
-
-/// A file beside the component, for a tool to write: a half-written one never has its name.
-fn unfinished(project: &Project) -> Result<PathBuf, BuildError> {
-    let component = project.component();
-    if let Some(folder) = component.parent() {
-        fs::create_dir_all(folder).map_err(BuildError::file(folder))?;
-    }
-    Ok(component.with_extension("wasm.unfinished"))
-}
-
-/// Gives a finished file the component's name, in one step.
-fn finish(project: &Project, unfinished: &Path) -> Result<(), BuildError> {
-    let component = project.component();
-    fs::rename(unfinished, &component).map_err(BuildError::file(&component))
 }
 
 #[cfg(test)]

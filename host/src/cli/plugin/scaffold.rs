@@ -1,5 +1,6 @@
 //! The files of a new plugin project: a template by language and kind, the interface, the SDK.
 
+mod files;
 mod lock;
 pub mod project;
 mod sdk;
@@ -9,15 +10,14 @@ use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, File, include_dir};
 
+pub use files::Files;
 pub use sdk::SdkError;
 
+use files::each;
 use project::{Language, Project, ProjectKind};
 
 static TEMPLATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/scaffold");
 static INTERFACE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../wit/v0");
-
-/// The content of files by their paths below a project's folder.
-pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 /// All files of a project. What is special to a kind in a language replaces what is common.
 ///
@@ -70,20 +70,6 @@ fn from_template(project: &Project, path: &Path, file: &File<'_>) -> (PathBuf, V
         .replace("__WORLD__", project.kind.world())
         .replace("__TOOLCHAIN__", sdk::toolchain());
     (path, text.into_bytes())
-}
-
-/// Calls `seen` with every file below `dir`, and its path from there.
-fn each<'a>(dir: &'a Dir<'a>, seen: &mut impl FnMut(PathBuf, &'a File<'a>)) {
-    fn walk<'a>(root: &'a Dir<'a>, dir: &'a Dir<'a>, seen: &mut impl FnMut(PathBuf, &'a File<'a>)) {
-        for file in dir.files() {
-            let path = file.path().strip_prefix(root.path()).unwrap_or(file.path());
-            seen(path.to_path_buf(), file);
-        }
-        for below in dir.dirs() {
-            walk(root, below, seen);
-        }
-    }
-    walk(dir, dir, seen);
 }
 
 impl ProjectKind {

@@ -4,6 +4,7 @@
 mod addresses;
 mod candidates;
 mod mta_sts_fetch;
+mod no_hosts;
 mod single_flight;
 mod sts_policies;
 
@@ -31,6 +32,7 @@ use crate::message::waits_for::Hosts;
 
 use addresses::{AddressLookup, addresses};
 use candidates::{Candidate, Candidates};
+use no_hosts::{MAX_TTL, NoHosts};
 use single_flight::SingleFlight;
 use sts_policies::AppliedPolicy;
 
@@ -38,8 +40,6 @@ const MAX_CACHED_DOMAINS: u64 = 100_000;
 const MAX_HOSTS: usize = 16;
 /// Parallel address lookups for the hosts of a domain.
 const MAX_PARALLEL_LOOKUPS: usize = 4;
-/// Caps of the TTL of hosts, whatever their records say.
-const MAX_TTL: Duration = Duration::from_hours(1);
 const MIN_TTL: Duration = Duration::from_secs(30);
 /// How long expired hosts serve while a new lookup runs.
 const STALE_TTL: Duration = Duration::from_mins(5);
@@ -125,13 +125,6 @@ struct CachedResolution {
     exchange: Arc<MxResolution>,
     from: Timestamp,
     until: Timestamp,
-}
-
-/// Why a domain has no host to try.
-#[derive(Debug)]
-enum NoHosts {
-    PermanentFailure { failure: FailureReason, reason: String },
-    TemporaryFailure { reason: String },
 }
 
 impl MxResolver {
@@ -309,16 +302,6 @@ impl MxResolver {
         let addresses = vec![address];
         let host = MxHost { name: name.clone(), preference: 0, addresses, allowed_by_policy: true };
         Ok(MxHosts::new(name, vec![host], None))
-    }
-}
-
-impl NoHosts {
-    fn permanent(failure: FailureReason, reason: String) -> Self {
-        Self::PermanentFailure { failure, reason }
-    }
-
-    fn temporary(reason: String) -> Self {
-        Self::TemporaryFailure { reason }
     }
 }
 

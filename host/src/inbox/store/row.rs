@@ -8,8 +8,20 @@ use serde::{Serialize, Serializer};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row, SqliteConnection, SqlitePool};
 
-use super::Arrival;
 use crate::clock::Timestamp;
+
+/// A message as it came in.
+#[derive(Debug, Clone)]
+pub struct Arrival {
+    /// Whom the envelope names; each gets a row of its own.
+    pub recipients: Vec<String>,
+    /// The envelope's sender; empty for the null sender.
+    pub return_path: String,
+    /// The message, dots unstuffed.
+    pub raw: Vec<u8>,
+    /// When it was complete.
+    pub received_at: Timestamp,
+}
 
 /// `raw` stands last: `SQLite` then reads a list without touching the pages of the messages.
 pub const SCHEMA: &str = "

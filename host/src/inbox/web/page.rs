@@ -3,9 +3,24 @@
 use askama::Template;
 
 use super::content::{Attachment, Content};
-use super::{ListFilter, links};
+use super::links;
 use crate::clock::Timestamp;
+use crate::inbox::store::MailId;
 use crate::inbox::store::{Page, StoredMessage, Summary};
+
+/// Which messages a list shows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ListFilter<'a> {
+    pub limit: u16,
+    pub after: Option<MailId>,
+    pub to: Option<&'a str>,
+}
+
+impl Default for ListFilter<'_> {
+    fn default() -> Self {
+        Self { limit: 50, after: None, to: None }
+    }
+}
 
 /// Of a longer source only the beginning is put into the page; the raw link has the rest.
 const SHOWN_SOURCE: usize = 256 * 1_024;

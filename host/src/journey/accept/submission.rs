@@ -5,7 +5,6 @@ mod attachments;
 mod fields;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -24,15 +23,7 @@ use crate::template::slug::Slug;
 use crate::template::version::TemplateVersion;
 use fields::Fields;
 
-/// `sendAt` is at most that far ahead.
-const MAX_SEND_AT_AHEAD: Duration = Duration::from_hours(30 * 24);
 const MAX_NAME: usize = 200;
-const MAX_TAGS: usize = 20;
-const MAX_TAG: usize = 100;
-const MAX_METADATA: usize = 50;
-const MAX_METADATA_VALUE: usize = 500;
-const MAX_HEADERS: usize = 20;
-const MAX_HEADER_VALUE: usize = 2_000;
 
 /// A message that a client wants to send; all of its fields are valid.
 #[derive(Debug, Clone)]
@@ -82,6 +73,14 @@ pub struct Filled {
     pub headers: Vec<(String, String)>,
     /// What is sent instead of the published version, into the sandbox inbox and free of charge: an author tries a draft.
     pub trial: Option<Arc<TemplateVersion>>,
+}
+
+/// What a client says of a message beside its content; valid.
+#[derive(Debug, Clone, Default)]
+pub struct Labels {
+    tags: Vec<String>,
+    metadata: Map<String, Value>,
+    send_at: Option<Timestamp>,
 }
 
 /// A message that is relayed as it is.
@@ -140,9 +139,7 @@ impl Submission {
         let locale = fields.optional("locale", |it, value| it.parsed(value, "locale"));
         let from = fields.optional("from", |it, value| it.parsed(value, "from"));
         let reply_to = fields.optional("replyTo", |it, value| it.parsed(value, "replyTo"));
-        let tags = fields.optional("tags", Fields::tags).unwrap_or_default();
-        let metadata = fields.optional("metadata", Fields::metadata).unwrap_or_default();
-        let send_at = fields.optional("sendAt", |it, value| it.send_at(value, now));
+        let Labels { tags, metadata, send_at } = Labels::take(&mut fields, now);
         let attachments = fields.optional("attachments", attachments::parse).unwrap_or_default();
         let headers = fields.optional("headers", Fields::headers).unwrap_or_default();
         let (faults, warnings) = fields.finish();
@@ -167,6 +164,35 @@ impl Submission {
                 warnings,
             }),
             (_, template, data) => Err(Faulty { faults, template, data }),
+        }
+    }
+
+    /// A message that the client has made itself; the recipients of one transaction share its content.
+    #[must_use]
+    pub fn ready_made(channel: Channel, to: EmailAddress, raw: Arc<Raw>, labels: Labels) -> Self {
+        let Labels { tags, metadata, send_at } = labels;
+        let content = Content::Raw(raw);
+        Self { channel, to, content, tags, metadata, send_at, warnings: Vec::new() }
+    }
+}
+
+impl Labels {
+    /// Parses what a listener read of them, under the names of the send API: `tags`, `metadata`, `sendAt`.
+    ///
+    /// # Errors
+    /// All faults at once, under those names.
+    pub fn parse(written: Map<String, Value>, now: Timestamp) -> Result<Self, Vec<Fault>> {
+        let mut fields = Fields::new(written);
+        let labels = Self::take(&mut fields, now);
+        let (faults, _) = fields.finish();
+        if faults.is_empty() { Ok(labels) } else { Err(faults) }
+    }
+
+    fn take(fields: &mut Fields, now: Timestamp) -> Self {
+        Self {
+            tags: fields.optional("tags", Fields::tags).unwrap_or_default(),
+            metadata: fields.optional("metadata", Fields::metadata).unwrap_or_default(),
+            send_at: fields.optional("sendAt", |it, value| it.send_at(value, now)),
         }
     }
 }

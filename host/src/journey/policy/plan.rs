@@ -4,7 +4,7 @@ use super::super::accept::abort::Abort;
 use super::super::accept::authenticate::Sender;
 use super::super::accept::refusal::{Outage, Refusal};
 use super::super::accept::submission::Submission;
-use super::Substance;
+use super::substance::Substance;
 use crate::account::plan::Billing;
 use crate::credit::Credits;
 use crate::message::channel::Channel;

@@ -6,7 +6,7 @@ use serde::Deserialize as _;
 use super::super::accept::abort::Abort;
 use super::super::accept::authenticate::Sender;
 use super::super::accept::refusal::Refusal;
-use super::Substance;
+use super::substance::Substance;
 use crate::domain::state::DomainKind;
 use crate::id::DomainId;
 use crate::mail::raw::RawMessage;

@@ -6,7 +6,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Signer, Unsignable};
+use super::signer::{Signer, Unsignable};
 use crate::clock::Timestamp;
 
 const NAME: &str = "DKIM-Signature:";

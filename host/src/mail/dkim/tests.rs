@@ -13,6 +13,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::*;
+use crate::mail::field::InvalidHeader;
 
 /// 2026-07-01: past, because verifiers refuse signatures of the future.
 const AT: Timestamp = Timestamp::from_millis(1_782_864_000_999);

@@ -9,9 +9,20 @@ use std::borrow::Cow;
 use mail_builder::headers::Header;
 use mail_builder::headers::content_type::ContentType;
 
-use super::Attachment;
 use super::body::{base64_len, write_base64};
 use super::header;
+
+/// One file of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// The name to save it under; characters that are dangerous in file names are replaced.
+    pub filename: String,
+    /// The media type; `application/octet-stream` stands in for one that is malformed or composite.
+    pub content_type: String,
+    pub content: Vec<u8>,
+    /// What the HTML body calls it by in `cid:` URLs; makes it inline.
+    pub content_id: Option<String>,
+}
 
 const MAX_FILENAME: usize = 120;
 const MAX_EXTENSION: usize = 16;

@@ -3,8 +3,26 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::{Arrival, Protocol};
 use crate::clock::Timestamp;
+
+/// How a message came here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrival {
+    /// What the client called itself in EHLO.
+    pub hello: String,
+    /// The name of this server.
+    pub hostname: String,
+    pub protocol: Protocol,
+}
+
+/// The protocols of submission, both over TLS and after a login (RFC 3848, RFC 6531).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// `ESMTPSA`.
+    Esmtp,
+    /// `UTF8SMTPSA`: the client used SMTPUTF8.
+    Utf8Smtp,
+}
 
 /// Octets of a domain (RFC 5321 section 4.5.3.1.2).
 const MAX_DOMAIN: usize = 255;

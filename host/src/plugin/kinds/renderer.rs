@@ -10,8 +10,8 @@ use lru::LruCache;
 use tokio::sync::Semaphore;
 use wasmtime::component::ResourceAny;
 
-pub use blame::Blame;
 use blame::RenderHistory;
+pub use blame::{Blame, VersionKey};
 
 use crate::plugin::runtime::bindings::template::TemplateRenderer;
 use crate::plugin::runtime::bindings::template::exports::waxwing::plugin::renderer as wit;
@@ -23,8 +23,6 @@ use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::log::CallPurpose;
 
 pub use wit::{Body, Output, Part, Source, Template, Variable};
-
-use crate::id::TemplateId;
 
 /// Renders of one instance before it makes room for a fresh one, which has to compile every template again.
 const RECYCLED_AFTER: u32 = 20_000;
@@ -40,15 +38,6 @@ pub struct Renderer {
     max_weight: u64,
     warm: Mutex<Vec<Warm>>,
     history: RenderHistory,
-}
-
-/// A published version of a template never changes, so its compiled form can be kept under this.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct VersionKey {
-    pub template: TemplateId,
-    pub revision: u64,
-    /// Which of its locales, by number: each has sources of its own.
-    pub locale: u16,
 }
 
 struct Warm {

@@ -5,14 +5,12 @@
 
 mod input;
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::plugin::config::binding::Binding;
 use crate::plugin::kinds::{domain, mjml, plan, renderer};
 use crate::plugin::runtime::bindings::types::CallContext;
 use crate::plugin::runtime::kind::Kind;
-use input::{DomainInput, MjmlInput, PlanInput, RendererInput};
 
 /// A call of a plugin: what goes in.
 #[derive(Debug, Clone)]
@@ -83,49 +81,6 @@ impl Call {
         }
     }
 
-    /// Reads the input of a call of a plugin of this kind.
-    ///
-    /// # Errors
-    /// A member is unknown or has the wrong type.
-    pub fn from_json(kind: Kind, json: &Value) -> Result<Self, RecordError> {
-        match kind {
-            Kind::Plan => read::<PlanInput>(json).map(PlanInput::call),
-            Kind::Domain => read::<DomainInput>(json).map(DomainInput::call),
-            Kind::Renderer => read::<RendererInput>(json).and_then(RendererInput::call),
-            Kind::Mjml => read::<MjmlInput>(json).map(MjmlInput::call),
-        }
-    }
-
-    /// The input as JSON; [`Call::from_json`] makes the same call of it.
-    ///
-    /// The JSON form has one value for each key of a list of pairs, and one source for each part of a
-    /// template. The host gives its plugins nothing else.
-    ///
-    /// # Panics
-    /// Never: an input has string keys only.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
-        let Self { context, settings, input } = self.clone();
-        let json = match input {
-            Input::Plan { who, uses } => {
-                serde_json::to_value(PlanInput::new(context, settings, who, uses))
-            }
-            Input::Render { template, data } => {
-                serde_json::to_value(RendererInput::new(context, settings, template, data))
-            }
-            Input::Require { domain } => {
-                serde_json::to_value(DomainInput::new(context, settings, domain, None))
-            }
-            Input::Judge { domain, seen } => {
-                serde_json::to_value(DomainInput::new(context, settings, domain, Some(seen)))
-            }
-            Input::Mjml { document } => {
-                serde_json::to_value(MjmlInput::new(context, settings, document))
-            }
-        };
-        json.expect("an input has string keys only")
-    }
-
     /// The kind of plugin that is called.
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -167,14 +122,6 @@ impl Input {
             Self::Mjml { .. } => Kind::Mjml,
         }
     }
-}
-
-fn read<T: DeserializeOwned>(json: &Value) -> Result<T, RecordError> {
-    serde_path_to_error::deserialize(json).map_err(|error| {
-        let path = error.path().to_string();
-        let path = if path == "." { String::new() } else { path };
-        RecordError { path, detail: error.into_inner().to_string() }
-    })
 }
 
 fn place(path: &str) -> String {

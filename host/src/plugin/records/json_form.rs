@@ -1,5 +1,6 @@
 //! The interface's types in their JSON form, field by field: one that is forgotten does not compile.
 
+mod conversion;
 mod pairs;
 mod template;
 
@@ -11,34 +12,9 @@ use crate::plugin::runtime::bindings::types::{
     Diagnostic as WitDiagnostic, Severity as WitSeverity,
 };
 
+pub use conversion::JsonForm;
 pub use pairs::Pairs;
 pub use template::Template;
-
-/// The JSON form of a type of the interface.
-pub trait JsonForm: Sized {
-    /// The interface's type.
-    type Of;
-    /// From the interface's type.
-    fn of(it: Self::Of) -> Self;
-    /// To the interface's type.
-    fn back(self) -> Self::Of;
-}
-
-macro_rules! plain {
-    ($($name:ty),*) => {$(
-        impl JsonForm for $name {
-            type Of = Self;
-
-            fn of(it: Self) -> Self {
-                it
-            }
-
-            fn back(self) -> Self {
-                self
-            }
-        }
-    )*};
-}
 
 /// Serde reads a record from a list too, member by member in their order: too lax for what people
 /// write. The derived functions are the type's own, and these are the traits.
@@ -129,32 +105,6 @@ macro_rules! words {
             }
         }
     )*};
-}
-
-plain!(String, bool, u32, u64, i64);
-
-impl<T: JsonForm> JsonForm for Option<T> {
-    type Of = Option<T::Of>;
-
-    fn of(it: Self::Of) -> Self {
-        it.map(T::of)
-    }
-
-    fn back(self) -> Self::Of {
-        self.map(T::back)
-    }
-}
-
-impl<T: JsonForm> JsonForm for Vec<T> {
-    type Of = Vec<T::Of>;
-
-    fn of(it: Self::Of) -> Self {
-        it.into_iter().map(T::of).collect()
-    }
-
-    fn back(self) -> Self::Of {
-        self.into_iter().map(T::back).collect()
-    }
 }
 
 records! {

@@ -20,6 +20,8 @@ use super::artifact::Artifact;
 use super::engine::PluginEngine;
 use super::log::printable;
 
+pub use child::CompileLimits;
+
 /// The command of the binary that is a child, and is not for people.
 pub const COMMAND: &str = "compile-plugin";
 
@@ -29,14 +31,6 @@ const MAX_AT_ONE_TIME: usize = 4;
 const PATIENCE: u32 = 5;
 /// Bytes of what a child wrote last to standard error.
 const LAST_WORDS: u64 = 1 << 10;
-
-/// What one compilation may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CompileLimits {
-    pub memory_bytes: u64,
-    /// CPU time of all its threads together, in seconds.
-    pub seconds: u64,
-}
 
 /// Why a component was not compiled. Each limit names its setting.
 #[derive(Debug, thiserror::Error)]

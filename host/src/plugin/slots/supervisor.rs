@@ -2,6 +2,7 @@
 //! traps, and moves each slot's machine. Nothing is unloaded before its successor is validated.
 
 mod directory_watch;
+mod emit;
 mod events;
 mod jobs;
 mod machine;
@@ -29,17 +30,19 @@ use crate::clock::once_a_minute::OnceAMinute;
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::evidence::Evidence;
-use crate::plugin::runtime::error::{CallFailure, ComponentError};
+use crate::plugin::runtime::error::ComponentError;
 use crate::plugin::runtime::stage::Stage;
 use directory_watch::DirectoryWatch;
 use jobs::{CandidateLoad, JobOutcome, LoadedCandidate};
 use machine::{Approval, Cause, Decision, FilesGone, Proposal, RejectedFor};
 use machines::Machines;
-use traps::Judging;
 
 pub use super::orders::{Command, Order, OrderError};
 pub use events::{Event, EventKind, Listener};
 pub use machine::{Live, Machine};
+
+/// The inputs whose traps are being judged, each with the traps on it: how many calls were before each.
+type Judging = HashMap<(SlotName, u64), Vec<u64>>;
 
 /// How often the directory is scanned where the system reports no change.
 const SCAN_INTERVAL: Duration = Duration::from_secs(1);

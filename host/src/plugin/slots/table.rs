@@ -2,12 +2,11 @@
 //! a swap in the middle of it changes nothing for it.
 
 mod covering;
+mod failure_report;
 mod observed_call;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-
-use tokio::sync::mpsc;
 
 use crate::plugin::config::binding::Scope;
 use crate::plugin::config::slot::OnFailure;
@@ -23,8 +22,10 @@ use crate::plugin::runtime::bindings::types::{CallContext, Diagnostic, Failure};
 use crate::plugin::runtime::error::{CallFailure, list};
 use crate::plugin::runtime::identity::Identity;
 use crate::plugin::runtime::kind::Kind;
-use crate::plugin::runtime::log::printable;
+use failure_report::gave_up;
 use observed_call::{CallResult, ObservedCall};
+
+pub use failure_report::{FailureReport, TrapSink, Version};
 
 /// Variables of one render that are recorded as blank, and the bytes of a path.
 const MAX_BLANK_VARIABLES: usize = 50;
@@ -39,38 +40,6 @@ pub struct Table {
     mjml_compilers: Vec<Arc<Installed<MjmlCompiler>>>,
     shadows: Vec<Arc<Shadow>>,
     trap_sink: TrapSink,
-}
-
-/// Where traps are reported, and how often a call is recorded.
-#[derive(Debug, Clone)]
-pub struct TrapSink {
-    /// Calls without an answer, for the rule of rolling back.
-    pub traps: mpsc::Sender<FailureReport>,
-    /// Every how many calls one is recorded; 0 for none.
-    pub sample_every: u64,
-}
-
-/// A call without an answer.
-#[derive(Debug)]
-pub struct FailureReport {
-    pub plugin: InstalledPlugin,
-    /// The input, by its hash.
-    pub input: u64,
-    /// What went in.
-    pub call: Call,
-    pub failure: CallFailure,
-    /// How many calls of this generation were before it.
-    pub calls_before: u64,
-    /// The published template version that was rendered, if any: its example helps to find who is to blame.
-    pub version: Option<Version>,
-}
-
-/// A published version of a template, and what it renders well.
-#[derive(Debug, Clone)]
-pub struct Version {
-    pub key: renderer::VersionKey,
-    /// Its example data, as JSON text.
-    pub example: String,
 }
 
 /// An answer of a plugin, and the record of it.
@@ -168,7 +137,8 @@ impl Table {
         let subject: Vec<_> =
             uses.iter().map(|it| (&it.template_slug, &it.recipient_domain)).collect();
         let observed = ObservedCall {
-            table: self,
+            shadows: &self.shadows,
+            trap_sink: &self.trap_sink,
             plugin: || InstalledPlugin::Plan(Arc::clone(installed)),
             stats: &installed.stats,
             scope,
@@ -216,7 +186,8 @@ impl Table {
         let installed = choose(&self.renderers, scope);
         let version = || Some(Version { key, example: example() });
         let observed = ObservedCall {
-            table: self,
+            shadows: &self.shadows,
+            trap_sink: &self.trap_sink,
             plugin: || InstalledPlugin::Renderer(Arc::clone(installed)),
             stats: &installed.stats,
             scope,
@@ -299,7 +270,8 @@ impl Table {
         let installed = choose(&self.mjml_compilers, scope);
         let includes: Vec<_> = document.includes.iter().map(|it| (&it.key, &it.value)).collect();
         let observed = ObservedCall {
-            table: self,
+            shadows: &self.shadows,
+            trap_sink: &self.trap_sink,
             plugin: || InstalledPlugin::Mjml(Arc::clone(installed)),
             stats: &installed.stats,
             scope,
@@ -377,7 +349,8 @@ impl Table {
         input: impl Fn() -> Input + 'a,
     ) -> ObservedCall<'a, impl Fn() -> InstalledPlugin + 'a, impl Fn() -> Call + 'a> {
         ObservedCall {
-            table: self,
+            shadows: &self.shadows,
+            trap_sink: &self.trap_sink,
             plugin: || InstalledPlugin::Domain(Arc::clone(installed)),
             stats: &installed.stats,
             scope,
@@ -408,15 +381,6 @@ fn domain_decision<T>(
     let mut decision = Decision::new(DomainPolicy::KIND, identity, summary, outcome.took);
     decision.sample = outcome.sample;
     Called { result, decision, failed: None }
-}
-
-/// The plugin said itself that it cannot decide.
-fn gave_up(identity: &Identity, call: &'static str, failure: &Failure) -> CallFailure {
-    let detail = match failure {
-        Failure::InvalidInput(faults) | Failure::Misconfigured(faults) => list(faults),
-        Failure::Internal(detail) => printable(detail),
-    };
-    CallFailure::GaveUp { plugin: identity.name.clone(), call, detail }
 }
 
 /// A renderer's answer, with its faults separated by who is to blame.

@@ -1,9 +1,10 @@
 //! A message that asks for a template: what it holds becomes the body of the send API.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::fault::unfit;
 use super::x_waxwing_headers::{XWaxwingHeaders, text};
-use super::{attachments, data, each, parse, unfit};
+use super::{attachments, data};
 use crate::clock::Timestamp;
 use crate::journey::accept::json::object::ObjectText;
 use crate::journey::accept::refusal::Fault;
@@ -12,6 +13,7 @@ use crate::mail::field::Message;
 use crate::mail::mailbox::Mailbox;
 use crate::mail::raw::only;
 use crate::message::address::EmailAddress;
+use crate::message::channel::Channel;
 
 /// The message's own fields that go with the template's message.
 const COPIED: [&str; 4] =
@@ -70,13 +72,14 @@ pub fn asked(
 impl Asked {
     /// The same send to each recipient; or, in one place, all faults.
     pub fn items(
-        self,
+        mut self,
         x_waxwing: &XWaxwingHeaders,
         recipients: Vec<EmailAddress>,
         mut faults: Vec<Fault>,
         now: Timestamp,
     ) -> Vec<Result<Submission, Faulty>> {
-        let parsed = parse(x_waxwing.body(self.body), &recipients, now, x_waxwing);
+        self.body.extend(x_waxwing.labels());
+        let parsed = parse(self.body, &recipients, now, x_waxwing);
         let template = match parsed {
             Ok(submission) if faults.is_empty() => return each(&submission, recipients),
             Ok(Submission { content: Content::Filled(filled), .. }) => {
@@ -124,4 +127,23 @@ fn one(message: &Message<'_>, field: &'static str, faults: &mut Vec<Fault>) -> O
         return None;
     }
     first
+}
+
+/// The same for each recipient.
+fn each(submission: &Submission, recipients: Vec<EmailAddress>) -> Vec<Result<Submission, Faulty>> {
+    recipients.into_iter().map(|to| Ok(Submission { to, ..submission.clone() })).collect()
+}
+
+/// Parses the body of the send API for the first recipient, and names faults by header fields.
+fn parse(
+    mut body: Map<String, Value>,
+    recipients: &[EmailAddress],
+    now: Timestamp,
+    x_waxwing: &XWaxwingHeaders,
+) -> Result<Submission, Faulty> {
+    let to = recipients.first().map(|to| Value::String(to.to_string()));
+    body.insert("to".to_owned(), to.unwrap_or_default());
+    body.insert("type".to_owned(), json!("EMAIL"));
+    Submission::parse(Channel::Smtp, Value::Object(body), now)
+        .map_err(|faulty| Faulty { faults: x_waxwing.by_header(faulty.faults), ..faulty })
 }

@@ -8,8 +8,15 @@ mod whole;
 
 use waxwing_smtp::server::dialog::BareNewline;
 
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
 use super::*;
 use crate::journey::accept::submission::Filled;
+use crate::journey::accept::submission::Raw;
+use crate::message::address::EmailAddress;
+use crate::message::channel::Channel;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 

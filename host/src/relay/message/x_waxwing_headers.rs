@@ -74,22 +74,31 @@ impl XWaxwingHeaders {
         x_waxwing
     }
 
-    /// The fields that every message can have, beside `more`, in the JSON of the send API.
-    pub fn body(&self, mut more: Map<String, Value>) -> Map<String, Value> {
+    /// The fields that every message can have, under their names in the send API.
+    pub fn labels(&self) -> Map<String, Value> {
+        let mut labels = Map::new();
         if !self.tags.is_empty() {
-            more.insert("tags".to_owned(), Value::Array(self.tags.clone()));
+            labels.insert("tags".to_owned(), Value::Array(self.tags.clone()));
         }
         if !self.metadata.is_empty() {
-            more.insert("metadata".to_owned(), Value::Object(self.metadata.clone()));
+            labels.insert("metadata".to_owned(), Value::Object(self.metadata.clone()));
         }
         if let Some(send_at) = &self.send_at {
-            more.insert("sendAt".to_owned(), Value::String(send_at.clone()));
+            labels.insert("sendAt".to_owned(), Value::String(send_at.clone()));
         }
-        more
+        labels
+    }
+
+    /// Names the header fields that faults are about, not the fields of the send API that they became.
+    pub fn by_header(&self, mut faults: Vec<Fault>) -> Vec<Fault> {
+        for fault in &mut faults {
+            fault.field = self.header_of(&fault.field);
+        }
+        faults
     }
 
     /// The header field that became this field of the send API.
-    pub fn header_of(&self, field: &str) -> String {
+    fn header_of(&self, field: &str) -> String {
         let end = field.find(['.', '[']).unwrap_or(field.len());
         let (name, rest) = field.split_at(end);
         match (name, rest) {

@@ -1,8 +1,7 @@
 //! A certificate and its key, read from two PEM files.
 
-use std::fmt;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rustls::pki_types::pem::{self, PemObject};
@@ -12,26 +11,13 @@ use rustls::sign::CertifiedKey;
 use rustls::{Error, InconsistentKeys};
 use sha2::{Digest as _, Sha256};
 
-use super::{CertificateError, expiry, provider};
+use super::error::CertificateError;
+use super::expiry;
+use super::provider::provider;
+use super::setting::{File, Setting};
 use crate::clock::Timestamp;
 
 const MAX_FILE_BYTES: u64 = 1 << 20;
-
-/// A file, and the setting that names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct File {
-    pub setting: Setting,
-    pub path: PathBuf,
-}
-
-/// A setting that names a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Setting {
-    /// `smtp.certificate`.
-    Certificate,
-    /// `smtp.private_key`.
-    PrivateKey,
-}
 
 /// Where a certificate and its key are.
 #[derive(Debug, Clone)]
@@ -182,20 +168,5 @@ impl Files {
 impl Digest {
     pub fn of(error: &CertificateError) -> Self {
         Self(Sha256::digest(error.to_string()).into())
-    }
-}
-
-impl fmt::Display for File {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.setting, self.path.display())
-    }
-}
-
-impl fmt::Display for Setting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Certificate => "smtp.certificate",
-            Self::PrivateKey => "smtp.private_key",
-        })
     }
 }

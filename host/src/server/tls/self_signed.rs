@@ -16,8 +16,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use time::OffsetDateTime;
 
+use super::error::CertificateError;
 use super::pem::Pair;
-use super::{CertificateError, provider};
+use super::provider::provider;
 use crate::clock::Timestamp;
 use crate::config::Hostname;
 use crate::server::data_dir::DataDir;

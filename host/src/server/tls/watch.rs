@@ -10,7 +10,8 @@ use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{CertificateError, Certificates};
+use super::Certificates;
+use super::error::CertificateError;
 
 /// As long as files are being exchanged, they are not read.
 const SETTLE_TIME: Duration = Duration::from_millis(500);

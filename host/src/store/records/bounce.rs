@@ -2,9 +2,48 @@
 
 use serde::Serialize;
 
-use super::SuppressionKind;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
+
+/// Why an address is suppressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SuppressionKind {
+    /// The address does not take mail for good.
+    Bounce,
+    /// Its holder has called a message spam.
+    Complaint,
+    /// Somebody of the account has put it there.
+    Manual,
+}
+
+impl SuppressionKind {
+    const ALL: [Self; 3] = [Self::Bounce, Self::Complaint, Self::Manual];
+
+    /// The word in the database and in answers.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bounce => "bounce",
+            Self::Complaint => "complaint",
+            Self::Manual => "manual",
+        }
+    }
+
+    /// The kinds that an entry of this kind may replace: a complaint stays, whatever follows.
+    #[must_use]
+    pub fn replaces(self) -> &'static [Self] {
+        match self {
+            Self::Complaint => &Self::ALL,
+            Self::Bounce | Self::Manual => &[Self::Bounce, Self::Manual],
+        }
+    }
+
+    /// The kind of that word.
+    #[must_use]
+    pub fn from_name(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == word)
+    }
+}
 
 /// What webhooks get of a bounce besides its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -3,12 +3,54 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::{Answer, Idempotency, JobOutcome, NewMessage};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Idempotency, NewMessage};
 use crate::account::key::Mode;
 use crate::clock::Timestamp;
 use crate::credit::Credits;
-use crate::id::{AccountId, KeyId};
+use crate::id::{AccountId, KeyId, MessageId};
 use crate::message::state::MessageState;
+
+/// What became of a [`Job`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobOutcome {
+    /// One answer for each slot; durable.
+    Answered(Vec<Answer>),
+    /// The same request was answered before: that answer again.
+    Replayed(Vec<Answer>),
+    /// The client's key was used for another request.
+    KeyConflict,
+    /// The facts have changed since it was decided; nothing was written.
+    Stale,
+}
+
+/// What became of one message of a request. Kept 24 hours for a client that asks again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Answer {
+    /// Stored, charged and queued.
+    Accepted {
+        message_id: MessageId,
+        /// The balance after it.
+        credits_remaining: Credits,
+        state: MessageState,
+        /// Variables that its template left blank.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        blank: Vec<String>,
+        /// Members of the data that nothing in the template reads.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unread: Vec<String>,
+        /// The locale that it was rendered in, where its template has several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        locale: Option<String>,
+    },
+    /// The balance is too low; nothing was stored.
+    Insufficient { required: Credits, balance: Credits },
+    /// The account was stopped before it came to this; nothing was stored.
+    Refused { refusal: Value },
+}
 
 /// A client's key, of an account and a mode.
 pub type IdempotencyKey = (AccountId, Mode, String);

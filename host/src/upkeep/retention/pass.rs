@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Kept, Retention, WEEK};
+use super::kept::{Kept, Retention, WEEK};
 use crate::clock::Timestamp;
 use crate::store::{FinishedPlace, Store, StoreError};
 

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
+use super::Verifier;
 use super::check::{decision_json, requirements_json};
+use super::error::{DomainError, MAX_NAME_OCTETS, NameRefused, NotAdded};
 use super::evaluate::{DnsLookups, Evaluation, Unjudged};
 use super::judge::judge;
 use super::lookups::Lookups;
-use super::{DomainError, Verifier};
 use crate::account::Account;
 use crate::domain::key::KeyPhase;
 use crate::domain::look_alike::{LookAlikes, mixes_scripts};
@@ -14,48 +15,6 @@ use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, Phase, SenderDomain, Standing};
 use crate::id::{DomainId, fill_random};
 use crate::store::{AddingFacts, DomainRow, NewDomain};
-
-/// Of 253 octets of a name (RFC 1035 section 2.3.4), what a DKIM key's record needs before it.
-const MAX_NAME_OCTETS: usize = 253 - "wx00000000r._domainkey.".len();
-
-/// Why a name cannot be a sender domain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NameRefused {
-    /// Others register their names below it.
-    #[error(
-        "the name is a public suffix, below which others have their own domains; add a domain that \
-         is yours alone"
-    )]
-    PublicSuffix,
-    /// There would be no room for its records.
-    #[error(
-        "the name has more than {MAX_NAME_OCTETS} octets, so that its DKIM keys could not be published"
-    )]
-    TooLong,
-    /// One word in two scripts is made to deceive.
-    #[error(
-        "the name mixes scripts in one word, as names do that imitate others; if it is meant so, ask \
-         the operator of this server to add it"
-    )]
-    MixedScripts,
-}
-
-/// Why a domain is not added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotAdded {
-    /// The account has it.
-    #[error("the account has this domain already")]
-    Exists,
-    /// The account has as many as it may have.
-    #[error("the account has {0} domains, the most that it may have; delete one first")]
-    TooMany(u32),
-    /// It could be taken for a verified domain of somebody else.
-    #[error(
-        "the name looks like a domain that another account of this server has verified; if it is \
-         yours nevertheless, ask the operator of this server to add it"
-    )]
-    LooksLikeAnother,
-}
 
 impl Verifier {
     /// Adds a domain to an account. Nothing of it was seen in DNS yet, so one that needs records

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Verifier;
+use super::error::CheckError;
 use super::evaluate::{DnsLookups, Evaluation, Judged, Unjudged};
 use super::judge::{Judgement, judge, known_proofs, standing};
 use super::keys::next_keys;
@@ -17,7 +18,6 @@ use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::state::{Phase, SenderDomain, Standing};
 use crate::domain::verification::{DomainEvent, Shown, Step, spread};
 use crate::id::{DecisionId, DomainId, fill_random};
-use crate::mail::dkim::KeyError;
 use crate::plugin::decision::Decision;
 use crate::plugin::domain::{Finding, Requirement, Status};
 use crate::store::{
@@ -28,16 +28,6 @@ use crate::store::{
 /// How long the tokens of an old and a new owner may stand beside each other before one of them is no
 /// newcomer any more.
 const HANDOVER: Duration = Duration::from_hours(30 * 24);
-
-/// Why a check came to nothing; the domain stands where it stood.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A domain of an earlier version has no keys, and none could be made.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-}
 
 impl Verifier {
     /// Checks a domain now. Answers what is known of it then; none if there is no such domain.

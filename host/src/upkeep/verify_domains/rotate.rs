@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use super::Verifier;
+use super::error::DomainError;
 use super::judge::is_satisfied;
 use super::keys::{is_published, record_name};
 use super::lookups::Lookups;
-use super::{DomainError, Verifier};
 use crate::clock::Timestamp;
 use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::name::DomainName;

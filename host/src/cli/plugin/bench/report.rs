@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::local_validation::milliseconds;
-use super::{Costs, Findings, Times};
+use super::findings::{Costs, Findings, Times};
 use crate::plugin::Instances;
 
 /// How much of a limit is used, in its own unit.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::BuildError;
+use super::error::BuildError;
 use super::tool::Tool;
 use crate::cli::plugin::scaffold::project::Project;
 

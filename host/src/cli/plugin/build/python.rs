@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::component_file::{finish, unfinished};
+use super::error::BuildError;
 use super::tool::Tool;
-use super::{BuildError, finish, unfinished};
 use crate::cli::plugin::scaffold::project::Project;
 
 const REQUIREMENTS: &str = "requirements.txt";

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::component_file::{finish, unfinished};
+use super::error::BuildError;
 use super::tool::Tool;
-use super::{BuildError, finish, unfinished};
 use crate::cli::plugin::scaffold::project::Project;
 
 const TARGET: &str = "wasm32-wasip2";

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use super::BuildError;
+use super::error::BuildError;
 
 /// A program that a build needs.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use include_dir::{Dir, include_dir};
 use toml::{Table, Value};
 
-use super::{Files, each, lock};
+use super::files::{Files, each};
+use super::lock;
 
 static SDK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../plugin-sdk");
 static WORKSPACE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"));

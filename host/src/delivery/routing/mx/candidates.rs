@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
-use super::{MAX_TTL, NoHosts};
+use super::no_hosts::{MAX_TTL, NoHosts};
 use crate::delivery::outcome::FailureReason;
 use crate::dns::Outcome;
 use crate::id::fill_random;

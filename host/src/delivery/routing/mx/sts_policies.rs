@@ -6,7 +6,7 @@ use std::time::Duration;
 use moka::sync::Cache;
 
 use super::mta_sts_fetch::{StsFetchError, StsPolicyFetcher};
-use super::{MAX_TTL, NoHosts};
+use super::no_hosts::{MAX_TTL, NoHosts};
 use crate::clock::{Clock, Timestamp};
 use crate::dns::{RecordType, Resolver, text};
 use crate::mail::mta_sts::{Mode, StsPolicy, announced};

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::{Kind, Nul, Scalar, Strict, Tree, note_nul, stands_twice};
+use super::strict::{Kind, Nul, Scalar, Strict, Tree, note_nul, stands_twice};
 
 /// Names of one object that are compared one by one; more of them are hashed.
 const COMPARED_NAMES: usize = 16;

@@ -2,16 +2,22 @@
 
 use std::fmt::Display;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use super::super::refusal::Fault;
-use super::{
-    MAX_HEADER_VALUE, MAX_HEADERS, MAX_METADATA, MAX_METADATA_VALUE, MAX_SEND_AT_AHEAD, MAX_TAG,
-    MAX_TAGS,
-};
 use crate::clock::Timestamp;
 use crate::message::address::EmailAddress;
+
+/// `sendAt` is at most that far ahead.
+pub(super) const MAX_SEND_AT_AHEAD: Duration = Duration::from_hours(30 * 24);
+const MAX_TAGS: usize = 20;
+const MAX_TAG: usize = 100;
+const MAX_METADATA: usize = 50;
+const MAX_METADATA_VALUE: usize = 500;
+const MAX_HEADERS: usize = 20;
+const MAX_HEADER_VALUE: usize = 2_000;
 
 /// Headers that a client may set beside those that begin with `X-`.
 const SAFE_HEADERS: [&str; 8] = [

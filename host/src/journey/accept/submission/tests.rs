@@ -1,5 +1,8 @@
 use serde_json::json;
 
+use std::time::Duration;
+
+use super::fields::MAX_SEND_AT_AHEAD;
 use super::*;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);

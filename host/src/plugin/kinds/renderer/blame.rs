@@ -6,7 +6,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-use super::VersionKey;
+use crate::id::TemplateId;
+
+/// A published version of a template never changes, so its compiled form can be kept under this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct VersionKey {
+    pub template: TemplateId,
+    pub revision: u64,
+    /// Which of its locales, by number: each has sources of its own.
+    pub locale: u16,
+}
 
 /// Versions that something is known of, at most.
 const MAX_TRACKED_VERSIONS: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
@@ -86,7 +95,6 @@ impl RenderHistory {
 mod tests {
     use super::*;
     use crate::clock::Timestamp;
-    use crate::id::TemplateId;
 
     fn version() -> VersionKey {
         let now = Timestamp::from_millis(1_800_000_000_000);

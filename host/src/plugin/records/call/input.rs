@@ -1,5 +1,6 @@
 //! The inputs of the kinds, each with the members that all of them have.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -9,13 +10,14 @@ use crate::plugin::records::json_form::{
     Account, JsonForm, Observation, Pairs, SenderDomain, Template, UseRequest, only_from_objects,
 };
 use crate::plugin::runtime::bindings::types::CallContext;
+use crate::plugin::runtime::kind::Kind;
 
 /// Serde cannot both flatten common members and refuse unknown ones, so each kind spells them out.
 macro_rules! inputs {
     ($($name:ident { $($(#[$meta:meta])* $field:ident: $form:ty),* $(,)? })*) => {$(
         #[derive(Default, Serialize, Deserialize)]
         #[serde(rename_all = "camelCase", default, deny_unknown_fields, remote = "Self")]
-        pub struct $name {
+        struct $name {
             #[serde(skip_serializing_if = "String::is_empty")]
             call_id: String,
             now_unix_ms: u64,
@@ -71,6 +73,51 @@ inputs! {
     MjmlInput {
         source: String,
         includes: Pairs,
+    }
+}
+
+impl Call {
+    /// Reads the input of a call of a plugin of this kind.
+    ///
+    /// # Errors
+    /// A member is unknown or has the wrong type.
+    pub fn from_json(kind: Kind, json: &Value) -> Result<Self, RecordError> {
+        match kind {
+            Kind::Plan => read::<PlanInput>(json).map(PlanInput::call),
+            Kind::Domain => read::<DomainInput>(json).map(DomainInput::call),
+            Kind::Renderer => read::<RendererInput>(json).and_then(RendererInput::call),
+            Kind::Mjml => read::<MjmlInput>(json).map(MjmlInput::call),
+        }
+    }
+
+    /// The input as JSON; [`Call::from_json`] makes the same call of it.
+    ///
+    /// The JSON form has one value for each key of a list of pairs, and one source for each part of a
+    /// template. The host gives its plugins nothing else.
+    ///
+    /// # Panics
+    /// Never: an input has string keys only.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let Self { context, settings, input } = self.clone();
+        let json = match input {
+            Input::Plan { who, uses } => {
+                serde_json::to_value(PlanInput::new(context, settings, who, uses))
+            }
+            Input::Render { template, data } => {
+                serde_json::to_value(RendererInput::new(context, settings, template, data))
+            }
+            Input::Require { domain } => {
+                serde_json::to_value(DomainInput::new(context, settings, domain, None))
+            }
+            Input::Judge { domain, seen } => {
+                serde_json::to_value(DomainInput::new(context, settings, domain, Some(seen)))
+            }
+            Input::Mjml { document } => {
+                serde_json::to_value(MjmlInput::new(context, settings, document))
+            }
+        };
+        json.expect("an input has string keys only")
     }
 }
 
@@ -157,4 +204,12 @@ impl RendererInput {
             Input::Render { template: template.back(), data }
         }))
     }
+}
+
+fn read<T: DeserializeOwned>(json: &Value) -> Result<T, RecordError> {
+    serde_path_to_error::deserialize(json).map_err(|error| {
+        let path = error.path().to_string();
+        let path = if path == "." { String::new() } else { path };
+        RecordError { path, detail: error.into_inner().to_string() }
+    })
 }

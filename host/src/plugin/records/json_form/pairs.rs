@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::JsonForm;
+use super::conversion::JsonForm;
 use crate::plugin::runtime::bindings::types::Pair;
 
 /// A list of pairs as an object; its order stays.

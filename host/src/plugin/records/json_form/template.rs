@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{JsonForm, Pairs, only_from_objects};
+use super::conversion::JsonForm;
+use super::only_from_objects;
+use super::pairs::Pairs;
 use crate::plugin::kinds::renderer::{Part, Source, Template as Wit};
 
 /// A template by its parts, as its author wrote them.

@@ -9,8 +9,15 @@ use std::process::ExitCode;
 use rayon::ThreadPoolBuilder;
 use wasmtime::Engine;
 
-use super::CompileLimits;
 use crate::plugin::runtime::engine;
+
+/// What one compilation may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompileLimits {
+    pub memory_bytes: u64,
+    /// CPU time of all its threads together, in seconds.
+    pub seconds: u64,
+}
 
 /// The first byte of an answer: machine code follows.
 pub const COMPILED: u8 = 0;

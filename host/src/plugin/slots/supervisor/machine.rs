@@ -2,6 +2,7 @@
 //! the supervisor says what has happened.
 
 mod candidate;
+mod live;
 mod examination;
 mod saved;
 
@@ -12,10 +13,10 @@ use std::time::Instant;
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::impact::Impact;
 use crate::plugin::promotion::installed::InstalledPlugin;
-use crate::plugin::promotion::shadow::{Report, Shadow, ShadowCalls};
+use crate::plugin::promotion::shadow::{Shadow, ShadowCalls};
 use crate::plugin::slots::files::Stamp;
 use crate::plugin::slots::rollback::TrapWindow;
-use crate::plugin::slots::state::{Asked, Quarantined, Revision, SlotState, Stored};
+use crate::plugin::slots::state::{Asked, Quarantined, Revision, SlotState};
 use crate::plugin::slots::status::{CandidateStatus, SlotStatus};
 use candidate::{Candidate, Pending};
 use examination::Examination;
@@ -23,6 +24,7 @@ use saved::Saved;
 
 pub use candidate::RejectedFor;
 pub use examination::{Approval, Begun, Cause, Settling};
+pub use live::Live;
 pub use saved::Written;
 
 /// A slot's machine. What of it must survive a restart is its `state`.
@@ -53,16 +55,6 @@ enum Files {
     Seen(Option<Stamp>),
     /// They are to be examined again, although they did not change.
     Doubtful,
-}
-
-/// A generation that runs or ran.
-#[derive(Debug, Clone)]
-pub struct Live {
-    pub validated: InstalledPlugin,
-    /// What it takes to make it again.
-    pub stored: Stored,
-    /// What came of its calls in the shadow, where it had some.
-    pub shadow: Option<Report>,
 }
 
 /// What is to be done with a validated candidate.

@@ -1,11 +1,11 @@
 //! Failed calls of the active version: who is to blame, and when a plugin has to go.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Instant;
 
+use super::events::EventKind;
 use super::jobs::Blame;
-use super::{EventKind, Jobs, SlotSupervisor, jobs};
+use super::{Jobs, SlotSupervisor, jobs};
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::installed::InstalledPlugin;
@@ -16,9 +16,6 @@ use crate::plugin::slots::table::FailureReport;
 const MAX_JUDGED_INPUTS: usize = 8;
 /// Traps on one input that are remembered while it is judged.
 const MAX_TRAPS_PER_INPUT: usize = 64;
-
-/// The inputs whose traps are being judged, each with the traps on it: how many calls were before each.
-pub type Judging = HashMap<(SlotName, u64), Vec<u64>>;
 
 impl SlotSupervisor {
     /// A call for a message got no answer. Whether the plugin or the input is to blame is found out

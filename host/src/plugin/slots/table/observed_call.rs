@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{FailureReport, Table, Version, gave_up};
+use super::failure_report::{FailureReport, TrapSink, Version, gave_up};
 use crate::plugin::config::binding::{Binding, Scope};
 use crate::plugin::promotion::installed::{CallStats, InstalledPlugin};
+use crate::plugin::promotion::shadow::Shadow;
 use crate::plugin::records::sample::Sample;
 use crate::plugin::records::{Call, answer};
 use crate::plugin::runtime::bindings::types::Failure;
@@ -23,7 +24,8 @@ const MAX_CALL_BYTES: usize = 256 << 10;
 
 /// A call that is about to be made.
 pub struct ObservedCall<'a, P, R> {
-    pub table: &'a Table,
+    pub shadows: &'a [Arc<Shadow>],
+    pub trap_sink: &'a TrapSink,
     /// The plugin that is called.
     pub plugin: P,
     pub stats: &'a CallStats,
@@ -72,10 +74,10 @@ impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> ObservedCall<'_, P, R> {
         if let Some(failure) = failure {
             self.report(failure, before);
         }
-        let every = self.table.trap_sink.sample_every;
+        let every = self.trap_sink.sample_every;
         let is_sample =
             every > 0 && (has_failed || before < FIRST_SAMPLES || before.is_multiple_of(every));
-        let shadow = self.table.shadows.iter().find(|it| it.wants(kind, self.scope, self.binding));
+        let shadow = self.shadows.iter().find(|it| it.wants(kind, self.scope, self.binding));
         if !is_sample && shadow.is_none() {
             return CallResult { result, took, sample: None };
         }
@@ -133,7 +135,7 @@ impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> ObservedCall<'_, P, R> {
         if report.call.bytes() > MAX_CALL_BYTES {
             return;
         }
-        if self.table.trap_sink.traps.try_send(report).is_err() {
+        if self.trap_sink.traps.try_send(report).is_err() {
             tracing::debug!("plugin trap not reported: the queue of trap reports is full");
         }
     }

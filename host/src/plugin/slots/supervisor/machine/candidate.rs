@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Live;
+use super::live::Live;
 use crate::plugin::config::slot::{Activation, ImpactRule};
 use crate::plugin::promotion::impact::Impact;
 use crate::plugin::promotion::shadow::Shadow;

@@ -1,0 +1,111 @@
+//! All sections of the configuration.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::bounces::Bounces;
+use super::credits::Credits;
+use super::delivery::Delivery;
+use super::dns::Dns;
+use super::domains::Domains;
+use super::http::Http;
+use super::limits::Limits;
+use super::log_filter::LogFilter;
+use super::plugins::Plugins;
+use super::retention::Retention;
+use super::smtp::Smtp;
+use super::webhooks::Webhooks;
+
+/// All of it. Every key has a default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The HTTP API: its listener, and who sees the metrics.
+    pub http: Http,
+    /// The SMTP relay: its listeners, its certificate, and what a session may use.
+    pub smtp: Smtp,
+    /// Where the server keeps its data.
+    pub store: Store,
+    /// How messages leave: routes, smarthosts, and how gently destinations are treated.
+    pub delivery: Delivery,
+    /// The listener for bounces and complaints, and how long they suppress an address.
+    pub bounces: Bounces,
+    /// The name servers, and how much they are asked.
+    pub dns: Dns,
+    /// Sender domains: what they publish for this server, and when they are checked.
+    pub domains: Domains,
+    /// Webhooks: where events may be posted to, and how often.
+    pub webhooks: Webhooks,
+    /// When an account gets the event that its credits run out.
+    pub credits: Credits,
+    /// The sandbox inbox, which takes what must not leave the server.
+    pub inbox: Inbox,
+    /// The operator's plugins: which are trusted, and what they may use.
+    pub plugins: Plugins,
+    /// How long messages are kept. 0 days mean for ever: the disk fills up then. The ledger is always kept.
+    pub retention: Retention,
+    /// What one client, one account and all clients together may use of the HTTP API.
+    pub limits: Limits,
+    /// The log.
+    pub log: Log,
+}
+
+/// `[store]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Store {
+    /// The directory of the database, the master key and the caches.
+    pub data_dir: PathBuf,
+}
+
+/// `[inbox]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Inbox {
+    /// The address of its SMTP listener; loopback only, because nobody logs in.
+    pub smtp_listen: SocketAddr,
+    /// Whether its SMTP server runs. `false` leaves messages for the sandbox waiting.
+    pub enabled: bool,
+    /// Whether `/inbox` shows its messages to everybody who can reach the HTTP API.
+    pub view: bool,
+}
+
+/// `[log]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// `text` for people, or `json` for machines.
+    pub format: LogFormat,
+    /// What is logged: a level, or levels by module, as in `info` or `waxwing=debug,warn`.
+    pub filter: LogFilter,
+}
+
+/// How a log line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For machines.
+    Json,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self { data_dir: PathBuf::from("waxwing-data") }
+    }
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self { smtp_listen: SocketAddr::from(([127, 0, 0, 1], 2525)), enabled: true, view: false }
+    }
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { format: LogFormat::Text, filter: LogFilter::level(tracing::Level::INFO) }
+    }
+}

@@ -1,0 +1,177 @@
+//! The visitor that holds the rules of all JSON here, whatever is made of what it reads.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
+use serde_json::{Map, Value};
+
+/// From 2^53 on a float has no exact whole numbers, so a long account number would be changed.
+pub const EXACT: f64 = 9_007_199_254_740_992.0;
+
+pub const TOO_LARGE: &str = "a number is too large to be kept exactly; send it as a string";
+
+/// Whether a text or a name held a NUL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nul {
+    None,
+    Found,
+}
+
+/// A value without parts.
+pub enum Scalar<'a> {
+    Null,
+    Bool(bool),
+    Integer(i64),
+    Float(f64),
+    Text(Cow<'a, str>),
+}
+
+/// What is made of what is read.
+pub trait Kind: Sized {
+    type Made;
+
+    fn scalar(self, scalar: Scalar<'_>) -> Self::Made;
+
+    fn list<'de, A: SeqAccess<'de>>(
+        self,
+        items: A,
+        nul: &Cell<Nul>,
+    ) -> Result<Self::Made, A::Error>;
+
+    fn object<'de, A: MapAccess<'de>>(
+        self,
+        entries: A,
+        nul: &Cell<Nul>,
+    ) -> Result<Self::Made, A::Error>;
+}
+
+/// The rules that hold for every kind.
+pub struct Strict<'a, K> {
+    pub kind: K,
+    pub nul: &'a Cell<Nul>,
+}
+
+pub fn note_nul(text: &str, nul: &Cell<Nul>) {
+    if text.as_bytes().contains(&0) {
+        nul.set(Nul::Found);
+    }
+}
+
+pub fn stands_twice<E: Error>(name: &str) -> E {
+    E::custom(format!("the name `{}` stands twice in one object", name.escape_debug()))
+}
+
+impl<'de, K: Kind> DeserializeSeed<'de> for Strict<'_, K> {
+    type Value = K::Made;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<K::Made, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, K: Kind> Visitor<'de> for Strict<'_, K> {
+    type Value = K::Made;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<K::Made, E> {
+        Ok(self.kind.scalar(Scalar::Null))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<K::Made, E> {
+        Ok(self.kind.scalar(Scalar::Bool(value)))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<K::Made, E> {
+        Ok(self.kind.scalar(Scalar::Integer(value)))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<K::Made, E> {
+        let value = i64::try_from(value).map_err(|_| E::custom(TOO_LARGE))?;
+        Ok(self.kind.scalar(Scalar::Integer(value)))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<K::Made, E> {
+        if value.abs() < EXACT {
+            Ok(self.kind.scalar(Scalar::Float(value)))
+        } else {
+            Err(E::custom(TOO_LARGE))
+        }
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<K::Made, E> {
+        note_nul(value, self.nul);
+        Ok(self.kind.scalar(Scalar::Text(value.into())))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<K::Made, E> {
+        note_nul(&value, self.nul);
+        Ok(self.kind.scalar(Scalar::Text(value.into())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<K::Made, A::Error> {
+        self.kind.list(items, self.nul)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<K::Made, A::Error> {
+        self.kind.object(entries, self.nul)
+    }
+}
+
+/// A whole [`Value`].
+pub struct Tree;
+
+impl Kind for Tree {
+    type Made = Value;
+
+    fn scalar(self, scalar: Scalar<'_>) -> Value {
+        match scalar {
+            Scalar::Null => Value::Null,
+            Scalar::Bool(value) => value.into(),
+            Scalar::Integer(value) => value.into(),
+            Scalar::Float(value) => value.into(),
+            Scalar::Text(value) => Value::String(value.into_owned()),
+        }
+    }
+
+    fn list<'de, A: SeqAccess<'de>>(
+        self,
+        mut items: A,
+        nul: &Cell<Nul>,
+    ) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(Strict { kind: Self, nul })? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn object<'de, A: MapAccess<'de>>(
+        self,
+        mut entries: A,
+        nul: &Cell<Nul>,
+    ) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(name) = entries.next_key::<String>()? {
+            note_nul(&name, nul);
+            let value = entries.next_value_seed(Strict { kind: Self, nul })?;
+            insert::<A::Error>(&mut map, name, value)?;
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+pub fn insert<E: Error>(map: &mut Map<String, Value>, name: String, value: Value) -> Result<(), E> {
+    match map.entry(name) {
+        Entry::Vacant(place) => {
+            place.insert(value);
+            Ok(())
+        }
+        Entry::Occupied(place) => Err(stands_twice(place.key())),
+    }
+}

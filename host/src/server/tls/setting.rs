@@ -1,0 +1,35 @@
+//! The two settings that name a file.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A file, and the setting that names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    pub setting: Setting,
+    pub path: PathBuf,
+}
+
+/// A setting that names a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// `smtp.certificate`.
+    Certificate,
+    /// `smtp.private_key`.
+    PrivateKey,
+}
+
+impl fmt::Display for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.setting, self.path.display())
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Certificate => "smtp.certificate",
+            Self::PrivateKey => "smtp.private_key",
+        })
+    }
+}
