@@ -3,6 +3,7 @@
 //! The HTTP API and the command line both come through here, so that nothing is published that was not checked. A
 //! change is made on the edition that its author has read; where that has moved, it is refused and not merged.
 
+pub mod archive;
 pub mod bounds;
 pub mod breaking;
 mod check;
@@ -10,6 +11,7 @@ pub mod diff;
 pub mod error;
 pub mod finding;
 pub mod folder;
+pub mod import;
 mod manage;
 mod parse;
 pub mod preview;
@@ -20,12 +22,15 @@ pub mod trial_send;
 
 use std::sync::Arc;
 
+use tokio::sync::{Semaphore, SemaphorePermit};
+
 use crate::clock::Clock;
 use crate::plugin::Plugins;
 use crate::store::{Store, TemplateOwner, TemplateRow};
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
 use crate::template::source::TemplateSource;
+use bounds::MAX_PARALLEL_ARCHIVES;
 use check::Tenant;
 use error::AuthoringError;
 
@@ -39,6 +44,7 @@ pub struct Authoring {
     store: Store,
     plugins: Arc<Plugins>,
     clock: Clock,
+    archives: Semaphore,
 }
 
 /// Which template, layout or partial.
@@ -52,7 +58,12 @@ pub struct Place {
 impl Authoring {
     #[must_use]
     pub fn new(store: Store, plugins: Arc<Plugins>, clock: Clock) -> Self {
-        Self { store, plugins, clock }
+        Self { store, plugins, clock, archives: Semaphore::new(MAX_PARALLEL_ARCHIVES) }
+    }
+
+    /// The right to read or make an archive, which needs memory: it waits while others do.
+    pub async fn archive_permit(&self) -> Option<SemaphorePermit<'_>> {
+        self.archives.acquire().await.ok()
     }
 
     /// One with its draft and its published version.

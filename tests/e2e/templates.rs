@@ -3,6 +3,7 @@
 mod blocks;
 mod day;
 mod hostile;
+mod repository;
 
 use std::fs;
 

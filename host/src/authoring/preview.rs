@@ -35,6 +35,23 @@ pub enum PreviewOf {
     Revision(u64),
 }
 
+impl PreviewOf {
+    /// `draft`, `published` or a revision.
+    ///
+    /// # Errors
+    /// It is none of them.
+    pub fn from_word(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "draft" => Ok(Self::Draft),
+            "published" => Ok(Self::Published),
+            number => {
+                let revision = number.parse().map(Self::Revision);
+                revision.map_err(|_| "is `draft`, `published` or a revision, as in 3")
+            }
+        }
+    }
+}
+
 /// What was rendered.
 #[derive(Debug)]
 pub struct Preview {
@@ -140,7 +157,7 @@ impl Authoring {
             return Ok(Chosen { row, source: version.source, blocks: version.blocks });
         }
         let source = newest(&row).clone();
-        let resolved = Resolver::new(&self.store, None).resolve(row.owner, &source).await?;
+        let resolved = Resolver::new(&self.store, &[]).resolve(row.owner, &source).await?;
         if resolved.findings.iter().any(Finding::is_error) {
             let findings = resolved.findings;
             return Err(AuthoringError::Unfit { slug: slug(), findings });

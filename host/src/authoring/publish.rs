@@ -2,7 +2,7 @@
 //! touches, or not at all.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::bounds::{MAX_LINE, MAX_TOUCHED};
 use super::breaking::{BreakingChange, Demands, changes};
@@ -13,6 +13,7 @@ use super::resolve::{NewBlock, Resolved, Resolver, block};
 use super::{Authoring, Place, newest};
 use crate::store::{NewVersion, Publication, Published, TemplateOwner, TemplateRow, UserRow};
 use crate::template::kind::TemplateKind;
+use crate::template::slug::Slug;
 use crate::template::source::{LocaleSource, TemplateSource};
 use crate::template::version::{Blocks, Variable};
 
@@ -71,6 +72,14 @@ struct Candidate {
     findings: Vec<Finding>,
 }
 
+/// What an author is about to publish together.
+#[derive(Debug, Default)]
+pub(super) struct Together {
+    pub blocks: Vec<NewBlock>,
+    /// Templates that have a new source themselves, which is held against their own senders.
+    pub templates: BTreeSet<(TemplateOwner, Slug)>,
+}
+
 /// What is touched, and which of its senders would be broken.
 #[derive(Default)]
 struct Touched {
@@ -116,7 +125,8 @@ impl Authoring {
         author: &str,
     ) -> Result<Option<PublishOutcome>, AuthoringError> {
         let source = newest(&row).clone();
-        let Candidate { version, findings } = self.candidate(&row, &source).await?;
+        let alone = Together::default();
+        let Candidate { version, findings } = self.candidate(&row, &source, &alone).await?;
         if findings.iter().any(Finding::is_error) {
             return Err(AuthoringError::Unfit { slug: row.slug, findings });
         }
@@ -136,7 +146,7 @@ impl Authoring {
                 touched,
             }));
         }
-        let mut touched = self.touched_by(&row, version.revision, &source).await?;
+        let mut touched = self.touched_by(&row, version.revision, &source, &alone).await?;
         let (own, sent) = self.breaking(&row, &version).await?;
         let mut breaking = own;
         breaking.append(&mut touched.breaking);
@@ -193,7 +203,8 @@ impl Authoring {
                 ),
                 None => Vec::new(),
             };
-            let mut touched = self.touched_by(&row, revision, &version.source).await?;
+            let alone = Together::default();
+            let mut touched = self.touched_by(&row, revision, &version.source, &alone).await?;
             breaking.append(&mut touched.breaking);
             let publication = Publication {
                 template: &row,
@@ -222,12 +233,22 @@ impl Authoring {
     ) -> Result<Validation, AuthoringError> {
         let row = self.find(place).await?;
         let source = source.unwrap_or_else(|| newest(&row).clone());
-        let Candidate { version, mut findings } = self.candidate(&row, &source).await?;
+        self.validate_together(&row, &source, &Together::default()).await
+    }
+
+    /// What publishing a source would find where others are published before it.
+    pub(super) async fn validate_together(
+        &self,
+        row: &TemplateRow,
+        source: &TemplateSource,
+        together: &Together,
+    ) -> Result<Validation, AuthoringError> {
+        let Candidate { version, mut findings } = self.candidate(row, source, together).await?;
         let (mut breaking, mut sent) = (Vec::new(), 0);
         let mut names = Vec::new();
         if !findings.iter().any(Finding::is_error) {
-            (breaking, sent) = self.breaking(&row, &version).await?;
-            match self.touched_by(&row, version.revision, &source).await {
+            (breaking, sent) = self.breaking(row, &version).await?;
+            match self.touched_by(row, version.revision, source, together).await {
                 Ok(mut touched) => {
                     breaking.append(&mut touched.breaking);
                     sent += touched.sent;
@@ -255,12 +276,14 @@ impl Authoring {
         &self,
         row: &TemplateRow,
         source: &TemplateSource,
+        together: &Together,
     ) -> Result<Candidate, AuthoringError> {
         let tenant = self.tenant(row.owner).await?;
         let checker = Checker::new(&self.plugins);
         let revision = row.newest + 1;
         if row.kind != TemplateKind::Template {
-            let findings = self.check_block(&checker, &tenant, row, revision, source).await?;
+            let new = with_block(&together.blocks, new_block(row, revision, source));
+            let findings = self.check_block(&checker, &tenant, row, source, &new).await?;
             let version = NewVersion {
                 revision,
                 source: source.clone(),
@@ -271,7 +294,7 @@ impl Authoring {
             };
             return Ok(Candidate { version, findings });
         }
-        let mut resolver = Resolver::new(&self.store, None);
+        let mut resolver = Resolver::new(&self.store, &together.blocks);
         let Resolved { blocks, uses, mut findings } = resolver.resolve(row.owner, source).await?;
         let it = Checkable { slug: &row.slug, source, blocks: &blocks };
         let Checked { variables, findings: found, dictionary } = checker.check(&tenant, it).await?;
@@ -294,8 +317,8 @@ impl Authoring {
         checker: &Checker<'_>,
         tenant: &Tenant,
         row: &TemplateRow,
-        revision: u64,
         source: &TemplateSource,
+        new: &[NewBlock],
     ) -> Result<Vec<Finding>, AuthoringError> {
         let mut findings = Vec::new();
         if source.html.as_ref().is_none_or(|html| html.trim().is_empty()) {
@@ -303,7 +326,6 @@ impl Authoring {
             findings.push(Finding::error("html", "missing", message));
             return Ok(findings);
         }
-        let new = new_block(row, revision, source);
         let locales: BTreeMap<_, _> =
             source.locales.keys().map(|it| (it.clone(), LocaleSource::default())).collect();
         let probe = match row.kind {
@@ -323,7 +345,7 @@ impl Authoring {
                 ..TemplateSource::default()
             },
         };
-        let mut resolver = Resolver::new(&self.store, Some(&new));
+        let mut resolver = Resolver::new(&self.store, new);
         let Resolved { blocks, findings: found, .. } = resolver.resolve(row.owner, &probe).await?;
         findings.extend(found);
         let it = Checkable { slug: &row.slug, source: &probe, blocks: &blocks };
@@ -340,6 +362,7 @@ impl Authoring {
         row: &TemplateRow,
         revision: u64,
         source: &TemplateSource,
+        together: &Together,
     ) -> Result<Touched, AuthoringError> {
         let mut touched = Touched::default();
         if row.kind == TemplateKind::Template {
@@ -349,12 +372,15 @@ impl Authoring {
         if users.len() > usize::try_from(MAX_TOUCHED).unwrap_or(usize::MAX) {
             return Err(AuthoringError::TooManyTouched { block: row.slug.clone() });
         }
-        let new = new_block(row, revision, source);
-        let mut resolver = Resolver::new(&self.store, Some(&new));
+        let new = with_block(&together.blocks, new_block(row, revision, source));
+        let mut resolver = Resolver::new(&self.store, &new);
         let checker = Checker::new(&self.plugins);
         let mut tenants = HashMap::new();
         for user in users {
             let owner = TemplateOwner::Account(user.account);
+            if together.templates.contains(&(owner, user.slug.clone())) {
+                continue;
+            }
             let (tenant, sent) = match tenants.entry(user.account) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(new) => new.insert((
@@ -429,6 +455,16 @@ fn new_block(row: &TemplateRow, revision: u64, source: &TemplateSource) -> NewBl
     }
 }
 
+/// The new blocks with one that is published now.
+fn with_block(others: &[NewBlock], new: NewBlock) -> Vec<NewBlock> {
+    let is_other = |it: &&NewBlock| {
+        (it.owner, it.kind, &it.block.name) != (new.owner, new.kind, &new.block.name)
+    };
+    let mut blocks: Vec<NewBlock> = others.iter().filter(is_other).cloned().collect();
+    blocks.push(new);
+    blocks
+}
+
 /// For a partial that is not there, one that is called nearly like it.
 async fn suggest_partials(
     resolver: &Resolver<'_>,
@@ -450,7 +486,7 @@ fn touched_names(touched: &Touched, owner: TemplateOwner) -> Vec<String> {
     touched.versions.iter().map(name).collect()
 }
 
-fn check_note(note: Option<&str>) -> Result<(), AuthoringError> {
+pub(super) fn check_note(note: Option<&str>) -> Result<(), AuthoringError> {
     if note.is_some_and(|it| it.chars().count() > MAX_LINE) {
         let message = format!("may have at most {MAX_LINE} characters");
         return Err(AuthoringError::fault("note", "too_long", message));

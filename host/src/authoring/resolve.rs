@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use super::bounds::MAX_PARTIALS;
 use super::error::AuthoringError;
 use super::finding::Finding;
+use super::folder::Entry;
 use super::suggest::nearest;
 use crate::id::TemplateId;
 use crate::store::{Store, TemplateFilter, TemplateOwner};
@@ -38,12 +39,12 @@ pub struct Resolved {
 #[derive(Debug)]
 pub struct Resolver<'a> {
     store: &'a Store,
-    new: Option<&'a NewBlock>,
+    new: &'a [NewBlock],
     known: HashMap<(TemplateOwner, TemplateKind, Slug), Option<(TemplateId, Block)>>,
 }
 
 impl<'a> Resolver<'a> {
-    pub fn new(store: &'a Store, new: Option<&'a NewBlock>) -> Self {
+    pub fn new(store: &'a Store, new: &'a [NewBlock]) -> Self {
         Self { store, new, known: HashMap::new() }
     }
 
@@ -134,9 +135,8 @@ impl<'a> Resolver<'a> {
         slug: &Slug,
     ) -> Result<Option<(TemplateId, Block)>, AuthoringError> {
         for owner in [owner, TemplateOwner::Server] {
-            if let Some(new) = self.new
-                && (new.owner, new.kind, &new.block.name) == (owner, kind, slug)
-            {
+            let is_it = |it: &&NewBlock| (it.owner, it.kind, &it.block.name) == (owner, kind, slug);
+            if let Some(new) = self.new.iter().find(is_it) {
                 return Ok(Some((new.id, new.block.clone())));
             }
             let key = (owner, kind, slug.clone());
@@ -176,6 +176,44 @@ pub fn block(name: Slug, revision: u64, source: &TemplateSource) -> Block {
         ..TemplateSource::default()
     };
     Block { name, revision, source }
+}
+
+/// Partials, layouts and templates in an order in which each can be published: a partial stands behind those that it
+/// calls. Those that call each other in a circle keep their order; publishing refuses them.
+pub fn callees_first(entries: Vec<Entry>) -> Vec<Entry> {
+    let (mut waiting, others): (Vec<_>, Vec<_>) =
+        entries.into_iter().partition(|it| it.kind == TemplateKind::Partial);
+    let mut ordered = Vec::with_capacity(waiting.len() + others.len());
+    while !waiting.is_empty() {
+        let names: BTreeSet<String> = waiting.iter().map(|it| it.slug.to_string()).collect();
+        let waits = |it: &Entry| {
+            calls(&it.source).iter().any(|name| name != it.slug.as_str() && names.contains(name))
+        };
+        let (blocked, ready): (Vec<_>, Vec<_>) = waiting.into_iter().partition(waits);
+        if ready.is_empty() {
+            ordered.extend(blocked);
+            break;
+        }
+        ordered.extend(ready);
+        waiting = blocked;
+    }
+    ordered.extend(others);
+    ordered
+}
+
+/// The partials that a source calls, and that these call, as far as they are among `all`.
+pub fn called_by<'a>(source: &TemplateSource, all: &'a [Entry]) -> Vec<&'a Entry> {
+    let mut called: VecDeque<String> = calls(source).into();
+    let mut found: Vec<&Entry> = Vec::new();
+    while let Some(name) = called.pop_front() {
+        let is_it = |it: &&Entry| it.kind == TemplateKind::Partial && it.slug.as_str() == name;
+        let Some(entry) = all.iter().find(is_it) else { continue };
+        if !found.contains(&entry) {
+            called.extend(calls(&entry.source));
+            found.push(entry);
+        }
+    }
+    found
 }
 
 /// The names that `render` and `include` tags of a source call, in their order.

@@ -1,8 +1,14 @@
 //! `waxwing template`.
 
+mod disk;
+mod error;
+mod life;
+mod sync;
+
 use std::path::PathBuf;
 
 use clap::Subcommand;
+pub use error::SyncError;
 use serde_json::{Value, json};
 
 use super::error::CliError;
@@ -16,7 +22,7 @@ use crate::store::StoreError;
 use crate::template::slug::Slug;
 use crate::template::version::TemplateVersion;
 
-/// Publish, list and show templates.
+/// Templates, layouts and partials: in a folder, and on a server.
 #[derive(Debug, Subcommand)]
 pub enum TemplateCommand {
     /// Check a template folder and publish it as the first or the next version
@@ -63,10 +69,35 @@ pub enum TemplateCommand {
         #[command(flatten)]
         target: Target,
     },
+    Push(sync::Push),
+    Pull(sync::Pull),
+    Diff(sync::Diff),
+    Check(sync::Check),
+    Publish(life::Publish),
+    Rollback(life::Rollback),
+    /// Take one out of service: its sends are refused until it is published or rolled back
+    Archive(life::Which),
+    Duplicate(life::Duplicate),
+    /// Delete one that was never sent, with its versions
+    Delete(life::Which),
+    /// List the versions, newest first
+    Versions(life::Which),
+    Preview(life::Preview),
 }
 
 pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
     match command {
+        TemplateCommand::Push(it) => sync::push(it).await?,
+        TemplateCommand::Pull(it) => sync::pull(it).await?,
+        TemplateCommand::Diff(it) => sync::diff(it).await?,
+        TemplateCommand::Check(it) => sync::check(it).await?,
+        TemplateCommand::Publish(it) => life::publish(it).await?,
+        TemplateCommand::Rollback(it) => life::roll_back(it).await?,
+        TemplateCommand::Archive(it) => life::archive(it).await?,
+        TemplateCommand::Duplicate(it) => life::duplicate(it).await?,
+        TemplateCommand::Delete(it) => life::delete(it).await?,
+        TemplateCommand::Versions(it) => life::versions(it).await?,
+        TemplateCommand::Preview(it) => life::preview(it).await?,
         TemplateCommand::Create {
             account,
             slug,
@@ -78,7 +109,7 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
             target,
         } => {
             let mut template = match folder {
-                Some(folder) => (folder::from_disk(&folder)?, ExistingLayout::Replaced),
+                Some(folder) => (folder::from_disk(&folder, &slug)?, ExistingLayout::Replaced),
                 None => (embedded(&slug)?, ExistingLayout::Kept),
             };
             if required_plan.is_some() {
