@@ -6,6 +6,7 @@
 pub mod archive;
 pub mod bounds;
 pub mod breaking;
+mod calls;
 mod check;
 pub mod diff;
 pub mod error;

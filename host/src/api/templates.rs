@@ -235,7 +235,7 @@ pub async fn publish(
     let (force, note) = (fields.flag("force"), fields.text("note"));
     fields.only(&["force", "note"]);
     fields.end(Some(()))?;
-    let options = PublishOptions { seen: seen, force, note };
+    let options = PublishOptions { seen, force, note };
     let outcome =
         api.authoring.publish(place, &options, asked.author.name()).await.map_err(refused)?;
     let sent = sent(&api, &outcome.row).await?;

@@ -1,20 +1,22 @@
 //! A whole folder of templates to the server and back: judged together, then written one by one, or not at all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::bounds::MAX_IMPORTED;
 use super::breaking::BreakingChange;
+use super::calls::calls;
 use super::error::AuthoringError;
 use super::finding::Finding;
 use super::folder::state::{State, digest};
 use super::folder::{Entry, Files, STATE, name_of};
 use super::publish::{Together, Validation};
-use super::resolve::{NewBlock, block, called_by};
+use super::resolve::{NewBlock, block};
 use super::{Authoring, Place, PublishOptions, newest};
 use crate::id::TemplateId;
 use crate::store::{TemplateFilter, TemplateOwner, TemplateRow};
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
+use crate::template::source::TemplateSource;
 
 /// Rows that are read at one time.
 const PAGE: u32 = 500;
@@ -250,6 +252,8 @@ impl Authoring {
         for (step, row) in steps.iter().zip(&rows) {
             let Entry { kind, slug, source } = &step.entry;
             match kind {
+                // One that says the same is touched by its layout, as any other.
+                TemplateKind::Template if step.done.outcome == ImportOutcome::Unchanged => {}
                 TemplateKind::Template => {
                     together.templates.insert((owner, slug.clone()));
                 }
@@ -291,12 +295,18 @@ impl Authoring {
         options: &ImportOptions,
         author: &str,
     ) -> Result<(), AuthoringError> {
+        let changed = steps.iter().filter(|it| it.done.outcome != ImportOutcome::Unchanged);
+        let templates = changed
+            .filter(|it| it.entry.kind == TemplateKind::Template)
+            .map(|it| (owner, it.entry.slug.clone()))
+            .collect();
+        let together = Together { blocks: Vec::new(), templates };
         for number in 0..steps.len() {
             let Some(step) = steps.get_mut(number) else { break };
             if step.done.outcome == ImportOutcome::Unchanged {
                 continue;
             }
-            match self.write_one(owner, step, options, author).await {
+            match self.write_one(owner, step, options, &together, author).await {
                 Ok(()) => {}
                 Err(AuthoringError::Store(error)) => return Err(error.into()),
                 Err(error) => {
@@ -317,6 +327,7 @@ impl Authoring {
         owner: TemplateOwner,
         step: &mut Step,
         options: &ImportOptions,
+        together: &Together,
         author: &str,
     ) -> Result<(), AuthoringError> {
         let Entry { kind, slug, source } = &step.entry;
@@ -331,7 +342,7 @@ impl Authoring {
             // Whether senders break was judged with the whole folder, which no single step knows.
             let note = options.note.clone();
             let options = PublishOptions { seen: Some(row.edition), force: true, note };
-            let outcome = self.publish(&place, &options, author).await?;
+            let outcome = self.publish_together(&place, &options, together, author).await?;
             step.done.revision = Some(outcome.revision);
             step.done.touched = outcome.touched;
         }
@@ -415,4 +426,19 @@ fn files(entries: &[Entry]) -> Files {
     }
     files.put(STATE.to_owned(), State { digests }.text());
     files
+}
+
+/// The partials that a source calls, and that these call, as far as they are among `all`.
+fn called_by<'a>(source: &TemplateSource, all: &'a [Entry]) -> Vec<&'a Entry> {
+    let mut called: VecDeque<String> = calls(source).into();
+    let mut found: Vec<&Entry> = Vec::new();
+    while let Some(name) = called.pop_front() {
+        let is_it = |it: &&Entry| it.kind == TemplateKind::Partial && it.slug.as_str() == name;
+        let Some(entry) = all.iter().find(is_it) else { continue };
+        if !found.contains(&entry) {
+            called.extend(calls(&entry.source));
+            found.push(entry);
+        }
+    }
+    found
 }

@@ -86,6 +86,8 @@ struct Touched {
     versions: Vec<(UserRow, NewVersion)>,
     breaking: Vec<BreakingChange>,
     sent: u64,
+    /// Templates that are published next, with sources of their own: until then they are what they were.
+    left: usize,
 }
 
 impl Validation {
@@ -107,10 +109,21 @@ impl Authoring {
         options: &PublishOptions,
         author: &str,
     ) -> Result<PublishOutcome, AuthoringError> {
+        self.publish_together(place, options, &Together::default(), author).await
+    }
+
+    /// The same where others are published after it, which are not touched.
+    pub(super) async fn publish_together(
+        &self,
+        place: &Place,
+        options: &PublishOptions,
+        together: &Together,
+        author: &str,
+    ) -> Result<PublishOutcome, AuthoringError> {
         check_note(options.note.as_deref())?;
         for _ in 0..MAX_ATTEMPTS {
             let row = self.find_at(place, options.seen).await?;
-            if let Some(outcome) = self.publish_once(place, row, options, author).await? {
+            if let Some(outcome) = self.publish_once(place, row, options, together, author).await? {
                 return Ok(outcome);
             }
         }
@@ -122,11 +135,11 @@ impl Authoring {
         place: &Place,
         row: TemplateRow,
         options: &PublishOptions,
+        together: &Together,
         author: &str,
     ) -> Result<Option<PublishOutcome>, AuthoringError> {
         let source = newest(&row).clone();
-        let alone = Together::default();
-        let Candidate { version, findings } = self.candidate(&row, &source, &alone).await?;
+        let Candidate { version, findings } = self.candidate(&row, &source, together).await?;
         if findings.iter().any(Finding::is_error) {
             return Err(AuthoringError::Unfit { slug: row.slug, findings });
         }
@@ -146,7 +159,7 @@ impl Authoring {
                 touched,
             }));
         }
-        let mut touched = self.touched_by(&row, version.revision, &source, &alone).await?;
+        let mut touched = self.touched_by(&row, version.revision, &source, together).await?;
         let (own, sent) = self.breaking(&row, &version).await?;
         let mut breaking = own;
         breaking.append(&mut touched.breaking);
@@ -158,6 +171,7 @@ impl Authoring {
             template: &row,
             published: Published::New(&version),
             touched: &touched.versions,
+            left: touched.left,
             author,
             note: options.note.as_deref(),
         };
@@ -210,6 +224,7 @@ impl Authoring {
                 template: &row,
                 published: Published::Again(revision),
                 touched: &touched.versions,
+                left: touched.left,
                 author,
                 note,
             };
@@ -379,6 +394,7 @@ impl Authoring {
         for user in users {
             let owner = TemplateOwner::Account(user.account);
             if together.templates.contains(&(owner, user.slug.clone())) {
+                touched.left += 1;
                 continue;
             }
             let (tenant, sent) = match tenants.entry(user.account) {

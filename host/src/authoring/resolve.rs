@@ -3,15 +3,15 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::bounds::MAX_PARTIALS;
+use super::calls::calls;
 use super::error::AuthoringError;
 use super::finding::Finding;
-use super::folder::Entry;
 use super::suggest::nearest;
 use crate::id::TemplateId;
 use crate::store::{Store, TemplateFilter, TemplateOwner};
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
-use crate::template::source::{LocaleSource, TemplateSource};
+use crate::template::source::TemplateSource;
 use crate::template::version::{Block, Blocks};
 
 /// Names that are looked through for one that was meant.
@@ -176,104 +176,4 @@ pub fn block(name: Slug, revision: u64, source: &TemplateSource) -> Block {
         ..TemplateSource::default()
     };
     Block { name, revision, source }
-}
-
-/// Partials, layouts and templates in an order in which each can be published: a partial stands behind those that it
-/// calls. Those that call each other in a circle keep their order; publishing refuses them.
-pub fn callees_first(entries: Vec<Entry>) -> Vec<Entry> {
-    let (mut waiting, others): (Vec<_>, Vec<_>) =
-        entries.into_iter().partition(|it| it.kind == TemplateKind::Partial);
-    let mut ordered = Vec::with_capacity(waiting.len() + others.len());
-    while !waiting.is_empty() {
-        let names: BTreeSet<String> = waiting.iter().map(|it| it.slug.to_string()).collect();
-        let waits = |it: &Entry| {
-            calls(&it.source).iter().any(|name| name != it.slug.as_str() && names.contains(name))
-        };
-        let (blocked, ready): (Vec<_>, Vec<_>) = waiting.into_iter().partition(waits);
-        if ready.is_empty() {
-            ordered.extend(blocked);
-            break;
-        }
-        ordered.extend(ready);
-        waiting = blocked;
-    }
-    ordered.extend(others);
-    ordered
-}
-
-/// The partials that a source calls, and that these call, as far as they are among `all`.
-pub fn called_by<'a>(source: &TemplateSource, all: &'a [Entry]) -> Vec<&'a Entry> {
-    let mut called: VecDeque<String> = calls(source).into();
-    let mut found: Vec<&Entry> = Vec::new();
-    while let Some(name) = called.pop_front() {
-        let is_it = |it: &&Entry| it.kind == TemplateKind::Partial && it.slug.as_str() == name;
-        let Some(entry) = all.iter().find(is_it) else { continue };
-        if !found.contains(&entry) {
-            called.extend(calls(&entry.source));
-            found.push(entry);
-        }
-    }
-    found
-}
-
-/// The names that `render` and `include` tags of a source call, in their order.
-fn calls(source: &TemplateSource) -> Vec<String> {
-    let mut names = Vec::new();
-    let of_locale = |it: &LocaleSource| {
-        [it.subject.clone(), it.preheader.clone(), it.html.clone(), it.text.clone()]
-    };
-    let own = [
-        Some(source.subject.clone()),
-        source.preheader.clone(),
-        source.html.clone(),
-        source.text.clone(),
-    ];
-    let others = source.locales.values().flat_map(of_locale);
-    for text in own.into_iter().chain(others).flatten() {
-        called_in(&text, &mut names);
-    }
-    names
-}
-
-fn called_in(text: &str, names: &mut Vec<String>) {
-    for tag in text.split("{%").skip(1) {
-        let tag = tag.split("%}").next().unwrap_or_default();
-        let mut words = tag.split_whitespace().peekable();
-        while let Some(word) = words.next() {
-            let word = word.trim_start_matches('-');
-            // Also without a blank between: {%render'footer'%}.
-            let name = ["render", "include"].iter().find_map(|it| word.strip_prefix(it));
-            let name = match name {
-                Some("") => words.peek().copied(),
-                Some(name) => Some(name),
-                None => None,
-            };
-            if let Some(name) = name.and_then(quoted)
-                && !names.iter().any(|it| it == name)
-            {
-                names.push(name.to_owned());
-            }
-        }
-    }
-}
-
-/// The text within quotes at the beginning.
-fn quoted(text: &str) -> Option<&str> {
-    let quote = text.chars().next().filter(|it| matches!(it, '\'' | '"'))?;
-    let rest = text.get(1..)?;
-    rest.split_once(quote).map(|(name, _)| name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_partial_that_a_tag_names_is_found() {
-        let mut names = Vec::new();
-        let text = "{% render 'a' %}{%- include \"b\", x: 1 -%}{%render'c'%} render 'd' \
-                    {% liquid\n  render 'e'\n  include 'a'\n%}{% render name %}{{ 'render' }}";
-        called_in(text, &mut names);
-        assert_eq!(names, ["a", "b", "c", "e"]);
-    }
 }

@@ -72,7 +72,7 @@ pub enum CliError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     #[error(transparent)]
-    Sync(#[from] super::template::SyncError),
+    Sync(#[from] super::sync_error::SyncError),
     #[error(transparent)]
     Plugin(#[from] CallFailure),
     #[error("the template {slug} has faults:\n{faults}")]

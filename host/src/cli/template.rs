@@ -1,14 +1,12 @@
 //! `waxwing template`.
 
 mod disk;
-mod error;
 mod life;
 mod sync;
 
 use std::path::PathBuf;
 
 use clap::Subcommand;
-pub use error::SyncError;
 use serde_json::{Value, json};
 
 use super::error::CliError;

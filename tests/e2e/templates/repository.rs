@@ -353,7 +353,7 @@ async fn hostile_zip_files_are_refused_and_change_nothing() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_means_harm_writes_nothing_outside_of_the_folder() {
     let server = Server::dev();
     let it = Repository { server: &server, folder: empty(&server, "victim") };

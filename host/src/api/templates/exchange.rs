@@ -98,6 +98,7 @@ pub async fn import(
 ) -> Result<Json<TemplateImport>, Problem> {
     let author = asked::author(&api, &mut request, Purpose::Change).await;
     let author = author.and_then(|author| {
+        author.may_exchange()?;
         let is_zip = request.headers().get(header::CONTENT_TYPE).is_some_and(|it| {
             it.to_str().is_ok_and(|it| it.trim().eq_ignore_ascii_case("application/zip"))
         });
@@ -119,7 +120,7 @@ pub async fn import(
     let (bytes, _memory) = body::read_up_to(MAX_ARCHIVE_BYTES, body, author.share(), &api).await?;
     let _one = api.authoring.archive_permit().await;
     let unpacked = tokio::task::spawn_blocking(move || archive::unpack(&bytes)).await;
-    let files = unpacked.map_err(|_| stopped())?.map_err(not_read)?;
+    let files = unpacked.map_err(|_| stopped())?.map_err(|error| not_read(&error))?;
     for (path, _) in files.iter() {
         if let Ok(PathKind::File(place, _)) = look(path) {
             let (kind, slug) = (place.kind, place.slug);
@@ -157,9 +158,11 @@ fn stopped() -> Problem {
     Refusal::Internal { message: "the zip file cannot be worked on".to_owned() }.into()
 }
 
-fn not_read(error: ArchiveError) -> Problem {
-    match error {
-        ArchiveError::Folder(error) => Refusal::bad_request(error.faults()).into(),
-        other => Refusal::fault("", "invalid", format!("the zip file {other}")).into(),
-    }
+fn not_read(error: &ArchiveError) -> Problem {
+    let refusal = if let ArchiveError::Folder(error) = error {
+        Refusal::bad_request(error.faults())
+    } else {
+        Refusal::fault("", "invalid", format!("the zip file {error}"))
+    };
+    refusal.into()
 }

@@ -1,6 +1,6 @@
 //! The files of a folder of templates, wherever they come from: a disk, a zip file, this binary.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::format::{self, FileKind};
 use crate::authoring::bounds::MAX_FILE_BYTES;
+use crate::authoring::calls::calls;
 use crate::authoring::error::FolderError;
 use crate::journey::accept::json;
 use crate::template::kind::TemplateKind;
@@ -159,7 +160,7 @@ impl Files {
     /// Everything that cannot be read, or is no file of a template and looks like one.
     pub fn from_disk(root: &Path) -> Result<Self, FolderError> {
         let mut reader = DiskReader::default();
-        for name in reader.names(root)? {
+        for name in names(root)? {
             let path = root.join(&name);
             match name.as_str() {
                 LAYOUTS | PARTIALS => reader.blocks(&path, &name)?,
@@ -233,8 +234,7 @@ impl Files {
     /// # Errors
     /// Everything that is wrong with them.
     pub fn entries(&self) -> Result<Vec<Entry>, FolderError> {
-        let mut all: BTreeMap<(u8, String), (TemplateKind, Slug, Map<String, Value>)> =
-            BTreeMap::new();
+        let mut all: BTreeMap<(u8, String), Gathered> = BTreeMap::new();
         let mut errors = Vec::new();
         for (path, text) in &self.texts {
             let Ok(PathKind::File(place, file)) = look(path) else { continue };
@@ -244,12 +244,15 @@ impl Files {
                 TemplateKind::Layout => 1,
                 TemplateKind::Template => 2,
             };
-            let (.., body) = all
-                .entry((order, place.slug.to_string()))
-                .or_insert_with(|| (place.kind, place.slug.clone(), Map::new()));
+            let (kind, slug) = (place.kind, &place.slug);
+            let gathered = all.entry((order, slug.to_string())).or_insert_with(|| Gathered {
+                kind,
+                slug: slug.clone(),
+                body: Map::new(),
+            });
             match file.members(text, place.locale.as_ref()) {
                 Ok(members) => {
-                    if let Err(member) = format::join(body, members) {
+                    if let Err(member) = format::join(&mut gathered.body, members) {
                         let message = format!("`{member}` stands in another file too");
                         errors.push(malformed(message));
                     }
@@ -258,7 +261,7 @@ impl Files {
             }
         }
         let mut entries = Vec::new();
-        for (kind, slug, body) in all.into_values() {
+        for Gathered { kind, slug, body } in all.into_values() {
             let folder = folder_of(kind, &slug);
             let path = || folder.clone().into();
             if kind == TemplateKind::Template
@@ -283,7 +286,7 @@ impl Files {
             }
         }
         FolderError::of(errors)?;
-        Ok(crate::authoring::resolve::callees_first(entries))
+        Ok(callees_first(entries))
     }
 
     /// The files of one.
@@ -300,6 +303,36 @@ impl Files {
     }
 }
 
+/// Partials, layouts and templates in an order in which each can be published: a partial stands behind those that it
+/// calls. Those that call each other in a circle keep their order; publishing refuses them.
+fn callees_first(entries: Vec<Entry>) -> Vec<Entry> {
+    let (mut waiting, others): (Vec<_>, Vec<_>) =
+        entries.into_iter().partition(|it| it.kind == TemplateKind::Partial);
+    let mut ordered = Vec::with_capacity(waiting.len() + others.len());
+    while !waiting.is_empty() {
+        let names: BTreeSet<String> = waiting.iter().map(|it| it.slug.to_string()).collect();
+        let waits = |it: &Entry| {
+            calls(&it.source).iter().any(|name| name != it.slug.as_str() && names.contains(name))
+        };
+        let (blocked, ready): (Vec<_>, Vec<_>) = waiting.into_iter().partition(waits);
+        if ready.is_empty() {
+            ordered.extend(blocked);
+            break;
+        }
+        ordered.extend(ready);
+        waiting = blocked;
+    }
+    ordered.extend(others);
+    ordered
+}
+
+/// What the files of one say so far.
+struct Gathered {
+    kind: TemplateKind,
+    slug: Slug,
+    body: Map<String, Value>,
+}
+
 /// Reads a disk; what is wrong is gathered.
 #[derive(Default)]
 struct DiskReader {
@@ -313,24 +346,12 @@ impl DiskReader {
         Ok(self.files)
     }
 
-    fn names(&mut self, folder: &Path) -> Result<Vec<String>, FolderError> {
-        let fault = |source| FolderError::File { path: folder.to_owned(), source };
-        let mut names = Vec::new();
-        for entry in fs::read_dir(folder).map_err(fault)? {
-            let name = entry.map_err(fault)?.file_name();
-            // What is no text is no name of ours.
-            names.extend(name.into_string());
-        }
-        names.sort_unstable();
-        Ok(names)
-    }
-
     /// Layouts or partials: a file or a folder each.
     fn blocks(&mut self, path: &Path, below: &str) -> Result<(), FolderError> {
         if !self.is_folder(path) {
             return Ok(());
         }
-        for name in self.names(path)? {
+        for name in names(path)? {
             let (path, below) = (path.join(&name), format!("{below}/{name}"));
             if self.is_folder(&path) {
                 self.folder(&path, &below)?;
@@ -346,7 +367,7 @@ impl DiskReader {
             let source = io::ErrorKind::NotADirectory.into();
             return Err(FolderError::File { path: path.to_owned(), source });
         }
-        for name in self.names(path)? {
+        for name in names(path)? {
             let (path, below) = (path.join(&name), format!("{below}/{name}"));
             if name != "locales" {
                 self.file(&path, &below);
@@ -355,10 +376,10 @@ impl DiskReader {
             if !self.is_folder(&path) {
                 continue;
             }
-            for tag in self.names(&path)? {
+            for tag in names(&path)? {
                 let (path, below) = (path.join(&tag), format!("{below}/{tag}"));
                 if self.is_folder(&path) {
-                    for name in self.names(&path)? {
+                    for name in names(&path)? {
                         self.file(&path.join(&name), &format!("{below}/{name}"));
                     }
                 }
@@ -401,6 +422,18 @@ impl DiskReader {
         };
         self.errors.extend(added.err());
     }
+}
+
+fn names(folder: &Path) -> Result<Vec<String>, FolderError> {
+    let fault = |source| FolderError::File { path: folder.to_owned(), source };
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(fault)? {
+        let name = entry.map_err(fault)?.file_name();
+        // What is no text is no name of ours.
+        names.extend(name.into_string());
+    }
+    names.sort_unstable();
+    Ok(names)
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ impl FileKind {
                     faults.into_iter().map(|it| it.message).collect::<Vec<_>>().join("; ")
                 })?)
             }
-            Content::Description => members_of(toml(text)?)?,
+            Content::Description => members_of(&toml(text)?),
         };
         Ok(match locale {
             Some(tag) => json!({LOCALES: {tag.as_str(): members}}),
@@ -152,8 +152,8 @@ fn toml<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| error.to_string())
 }
 
-fn members_of(description: Description) -> Result<Map<String, Value>, String> {
-    let Value::Object(mut table) = json!(description) else { return Ok(Map::new()) };
+fn members_of(description: &Description) -> Map<String, Value> {
+    let Value::Object(mut table) = json!(description) else { return Map::new() };
     for (here, there) in RENAMED {
         if let Some(value) = table.shift_remove(here) {
             table.insert(there.to_owned(), value);
@@ -162,7 +162,7 @@ fn members_of(description: Description) -> Result<Map<String, Value>, String> {
     if let Some(example) = table.shift_remove("example") {
         table.insert("examples".to_owned(), json!({DEFAULT_EXAMPLE: example}));
     }
-    Ok(table)
+    table
 }
 
 /// Tables in tables are keys with dots between them; a table of plural forms is one message.
@@ -272,7 +272,9 @@ pub fn files_of(
         match it.content {
             Content::Description if is_plain => {}
             Content::Description => files.push((it.name.to_owned(), it, text.clone())),
-            _ => files.extend(it.written(&own).map(|text| (it.name.to_owned(), it, text))),
+            Content::Text | Content::Html | Content::Messages | Content::Examples => {
+                files.extend(it.written(&own).map(|text| (it.name.to_owned(), it, text)));
+            }
         }
     }
     for (tag, members) in locales.as_ref().and_then(Value::as_object).into_iter().flatten() {

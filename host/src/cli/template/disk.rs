@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::SyncError;
+use super::super::sync_error::SyncError;
 use crate::authoring::folder::{PathKind, look};
 
 /// Puts a text at a path below a folder.

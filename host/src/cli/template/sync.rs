@@ -11,7 +11,8 @@ use similar::TextDiff;
 
 use super::super::output::{say, text};
 use super::super::plugin::{Connection, OnlineServer};
-use super::{SyncError, disk};
+use super::super::sync_error::SyncError;
+use super::disk;
 use crate::api::shapes::TemplateImport;
 use crate::authoring::Authoring;
 use crate::authoring::archive;
@@ -43,6 +44,7 @@ Exit codes: 0 the server says what the folder says; 1 it does not; 2 the command
 Examples:
   WAXWING_API_KEY=wx_live_… waxwing template push emails --url https://mail.example.com --dry-run
   waxwing template push emails --overwrite --note \"release 42\"")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that stands by itself")]
 pub struct Push {
     /// The folder, or a .zip file
     source: PathBuf,
@@ -295,7 +297,9 @@ async fn import(
     query: &[(&str, String)],
 ) -> Result<Value, SyncError> {
     // Faults of the folder are told without a server.
-    files.entries()?;
+    if files.entries()?.is_empty() {
+        return Err(SyncError::Empty);
+    }
     let zip = archive::pack(files)?;
     Ok(server.send(Method::POST, ARCHIVE, query, ("application/zip", zip)).await?)
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::super::plugin::OnlineError;
+use super::plugin::OnlineError;
 use crate::authoring::archive::ArchiveError;
 use crate::authoring::error::{AuthoringError, FolderError};
 use crate::server::data_dir::DataDirError;
@@ -37,6 +37,11 @@ pub enum SyncError {
     Outside { path: String },
     #[error("{} is a symbolic link, or no folder: nothing is written behind it", path.display())]
     Link { path: PathBuf },
+    /// Probably another folder was meant.
+    #[error(
+        "there are no templates: a template is a folder with a template.toml; name the folder that these are in"
+    )]
+    Empty,
     #[error("{files} files differ from the server")]
     Differs { files: usize },
     #[error(
