@@ -4,8 +4,10 @@
 //! change is made on the edition that its author has read; where that has moved, it is refused and not merged.
 
 mod agreement;
+pub mod archive;
 pub mod bounds;
 pub mod breaking;
+mod calls;
 mod check;
 pub mod contract;
 pub mod diff;
@@ -14,6 +16,7 @@ pub mod finding;
 pub mod folder;
 mod lint;
 mod liquid;
+pub mod import;
 mod manage;
 mod mjml;
 mod parse;
@@ -25,12 +28,15 @@ pub mod trial_send;
 
 use std::sync::Arc;
 
+use tokio::sync::{Semaphore, SemaphorePermit};
+
 use crate::clock::Clock;
 use crate::plugin::Plugins;
 use crate::store::{Store, TemplateOwner, TemplateRow};
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
 use crate::template::source::TemplateSource;
+use bounds::MAX_PARALLEL_ARCHIVES;
 use check::Tenant;
 use error::AuthoringError;
 
@@ -44,6 +50,7 @@ pub struct Authoring {
     store: Store,
     plugins: Arc<Plugins>,
     clock: Clock,
+    archives: Semaphore,
 }
 
 /// Which template, layout or partial.
@@ -57,7 +64,12 @@ pub struct Place {
 impl Authoring {
     #[must_use]
     pub fn new(store: Store, plugins: Arc<Plugins>, clock: Clock) -> Self {
-        Self { store, plugins, clock }
+        Self { store, plugins, clock, archives: Semaphore::new(MAX_PARALLEL_ARCHIVES) }
+    }
+
+    /// The right to read or make an archive, which needs memory: it waits while others do.
+    pub async fn archive_permit(&self) -> Option<SemaphorePermit<'_>> {
+        self.archives.acquire().await.ok()
     }
 
     /// One with its draft and its published version.

@@ -17,6 +17,7 @@ mod queue;
 mod serve;
 mod starter;
 mod suppression;
+mod sync_error;
 mod template;
 mod webhook;
 

@@ -90,6 +90,17 @@ impl Server {
         shell.output().expect("sh runs")
     }
 
+    /// Runs a command in a folder with an API key in its environment, as a script in a repository does.
+    ///
+    /// # Panics
+    /// The binary does not run.
+    #[must_use = "how it ends is the point"]
+    pub fn cli_as(&self, key: &str, folder: &Path, arguments: &[&str]) -> Output {
+        let mut command = self.command(arguments);
+        command.current_dir(folder).env("WAXWING_API_KEY", key);
+        command.output().expect("the binary runs")
+    }
+
     fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).arg("--json").output().expect("the binary runs")
     }

@@ -64,6 +64,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
         &[
             &["output"],
             &["plugin"],
+            &["sync_error"],
             &["error"],
             &["check", "open", "queue", "serve", "starter"],
             &["account", "credits", "dev", "domain", "key", "template", "webhook"],

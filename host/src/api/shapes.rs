@@ -38,7 +38,7 @@ pub use plan::PlanList;
 pub use problem::{Fault, Problem};
 pub use queue::{Audience, QueuedDomain, QueuedMessage};
 pub use reference::{
-    Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit, SlotRef,
+    Archive, Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit, SlotRef,
 };
 pub use refusals::{
     AuthorReadRefusals, AuthorRefusals, BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals,
@@ -47,8 +47,8 @@ pub use refusals::{
 };
 pub use request::{
     AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey, IfMatch,
-    NewSuppression, NewSuppressions, ReplayWebhook, SendBatch, SendRequest, TemplateOwner,
-    WebhookOwner,
+    ImportGoal, NewSuppression, NewSuppressions, ReplayWebhook, SendBatch, SendRequest,
+    TemplateOwner, WebhookOwner,
 };
 pub use send::{BatchResponse, BatchResult, Resent, SendResponse};
 pub use suppression::{
@@ -57,10 +57,10 @@ pub use suppression::{
 };
 pub use template::{
     CreateTemplate, DeletedTemplate, DuplicateTemplate, PreviewTemplate, PublishTemplate,
-    PublishedTemplate, RollbackTemplate, SnippetLanguage, Template, TemplateDiff, TemplateList,
-    TemplatePreview, TemplateSchema, TemplateSnippets, TemplateSummary, TemplateValidation,
-    TemplateVersion, TemplateVersionList, TemplateVersionSummary, TestTemplate, ValidateTemplate,
-    etag as template_etag,
+    PublishedTemplate, RollbackTemplate, SnippetLanguage, Template, TemplateDiff, TemplateImport,
+    TemplateList, TemplatePreview, TemplateSchema, TemplateSnippets, TemplateSummary,
+    TemplateValidation, TemplateVersion, TemplateVersionList, TemplateVersionSummary, TestTemplate,
+    ValidateTemplate, etag as template_etag,
 };
 pub use webhook::{
     DeletedWebhook, DeliveryState, NewWebhook, Replayed, Webhook, WebhookDelivery,

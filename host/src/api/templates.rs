@@ -1,8 +1,10 @@
 //! `/v1/templates`, `/v1/layouts` and `/v1/partials`: the workshop of authors. The three live by the same rules, so they
 //! have the same handlers: each route knows which kind it is of.
 
+mod asked;
 mod author;
 pub mod contract;
+pub mod exchange;
 mod fields;
 mod page;
 mod refused;
@@ -16,13 +18,13 @@ use serde::Deserialize;
 
 use super::problem::Problem;
 use super::query::{self, Query};
+use super::request_context;
 use super::shapes::{
     BatchResponse, BatchResult, DeletedTemplate, Page, PublishedTemplate, Template, TemplateDiff,
     TemplateList, TemplatePreview, TemplateSummary, TemplateValidation, TemplateVersion,
     TemplateVersionList, TemplateVersionSummary, template_etag,
 };
 use super::state::Api;
-use super::{body, request_context};
 use crate::authoring::bounds::MAX_TEST_RECIPIENTS;
 use crate::authoring::error::AuthoringError;
 use crate::authoring::preview::PreviewOf;
@@ -32,6 +34,7 @@ use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::store::TemplateRow;
 use crate::template::kind::TemplateKind;
 use crate::template::source::TemplateSource;
+use asked::{Asked, Purpose};
 use author::Author;
 use fields::{Fields, if_match};
 use refused::refused;
@@ -44,7 +47,7 @@ pub fn routes(mut router: Router<Api>) -> Router<Api> {
         ("/v1/partials", TemplateKind::Partial),
     ];
     for (path, kind) in kinds {
-        let all: [(&str, MethodRouter<Api>); 12] = [
+        let all: [(&str, MethodRouter<Api>); 13] = [
             ("", get(list).post(create)),
             ("/{slug}", get(show).patch(change).delete(delete)),
             ("/{slug}/draft", put(replace)),
@@ -56,13 +59,16 @@ pub fn routes(mut router: Router<Api>) -> Router<Api> {
             ("/{slug}/diff", get(diff)),
             ("/{slug}/versions", get(versions)),
             ("/{slug}/versions/{revision}", get(version)),
+            ("/{slug}/export", get(exchange::export_one)),
             ("/{slug}/preview", post(preview)),
         ];
-        let wanted = if kind == TemplateKind::Template { 12 } else { 11 };
+        let wanted = if kind == TemplateKind::Template { 13 } else { 12 };
         for (rest, method) in all.into_iter().take(wanted) {
             router = router.route(&format!("{path}{rest}"), method.layer(Extension(kind)));
         }
     }
+    let archive = get(exchange::export_all).post(exchange::import);
+    router = router.route("/v1/template-archive", archive);
     let of_messages: [(&str, MethodRouter<Api>); 3] = [
         ("test", post(test)),
         ("schema", get(contract::schema)),
@@ -138,13 +144,11 @@ pub async fn list(
     responses((status = 201, description = "The template", body = Template),
               super::shapes::AuthorRefusals))]
 pub async fn create(
-    author: Result<Author, Problem>,
     Extension(kind): Extension<TemplateKind>,
     State(api): State<Api>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let author = author.and_then(Author::must_change);
-    let (author, body, _memory) = body::json_of(author, Author::share, &api, request).await?;
+    let (author, body, _memory) = asked::authored(&api, request, Purpose::Change).await?;
     let mut fields = Fields::of(&body);
     let slug = fields.slug("slug");
     let starter = fields.text("starter");
@@ -197,18 +201,10 @@ pub async fn show(
     request_body = super::shapes::TemplateDraft,
     responses((status = 200, description = "The template", body = Template),
               super::shapes::AuthorRefusals))]
-pub async fn change(
-    author: Result<Author, Problem>,
-    Extension(kind): Extension<TemplateKind>,
-    State(api): State<Api>,
-    Path(slug): Path<String>,
-    request: Request,
-) -> Result<Response, Problem> {
-    let seen = if_match(request.headers());
-    let author = author.and_then(Author::must_change);
-    let (author, body, _memory) = body::json_of(author, Author::share, &api, request).await?;
-    let place = author.place(kind, &slug)?;
-    let row = api.authoring.patch_draft(&place, seen?, &body, author.name()).await;
+pub async fn change(State(api): State<Api>, request: Request) -> Result<Response, Problem> {
+    let asked = Asked::of(&api, request, Purpose::Change).await?;
+    let (place, seen) = (&asked.place, asked.seen()?);
+    let row = api.authoring.patch_draft(place, seen, &asked.body, asked.author.name()).await;
     told(&api, &row.map_err(refused)?).await
 }
 
@@ -221,19 +217,11 @@ pub async fn change(
     request_body = super::shapes::TemplateDraft,
     responses((status = 200, description = "The template", body = Template),
               super::shapes::AuthorRefusals))]
-pub async fn replace(
-    author: Result<Author, Problem>,
-    Extension(kind): Extension<TemplateKind>,
-    State(api): State<Api>,
-    Path(slug): Path<String>,
-    request: Request,
-) -> Result<Response, Problem> {
-    let seen = if_match(request.headers());
-    let author = author.and_then(Author::must_change);
-    let (author, body, _memory) = body::json_of(author, Author::share, &api, request).await?;
-    let place = author.place(kind, &slug)?;
-    let draft = authoring::source(&body, kind).map_err(Refusal::bad_request)?;
-    let row = api.authoring.replace_draft(&place, seen?, &draft, author.name()).await;
+pub async fn replace(State(api): State<Api>, request: Request) -> Result<Response, Problem> {
+    let asked = Asked::of(&api, request, Purpose::Change).await?;
+    let (place, seen) = (&asked.place, asked.seen()?);
+    let draft = authoring::source(&asked.body, place.kind).map_err(Refusal::bad_request)?;
+    let row = api.authoring.replace_draft(place, seen, &draft, asked.author.name()).await;
     told(&api, &row.map_err(refused)?).await
 }
 
@@ -248,22 +236,18 @@ pub async fn replace(
     responses((status = 200, description = "What was published", body = PublishedTemplate),
               super::shapes::AuthorRefusals))]
 pub async fn publish(
-    author: Result<Author, Problem>,
-    Extension(kind): Extension<TemplateKind>,
     State(api): State<Api>,
-    Path(slug): Path<String>,
     request: Request,
 ) -> Result<Json<PublishedTemplate>, Problem> {
-    let seen = if_match(request.headers());
-    let author = author.and_then(Author::must_change);
-    let (author, body, _memory) = body::json_of(author, Author::share, &api, request).await?;
-    let place = author.place(kind, &slug)?;
-    let mut fields = Fields::of(&body);
+    let asked = Asked::of(&api, request, Purpose::Change).await?;
+    let (place, seen) = (&asked.place, asked.seen()?);
+    let mut fields = asked.fields();
     let (force, note) = (fields.flag("force"), fields.text("note"));
     fields.only(&["force", "note"]);
     fields.end(Some(()))?;
-    let options = PublishOptions { seen: seen?, force, note };
-    let outcome = api.authoring.publish(&place, &options, author.name()).await.map_err(refused)?;
+    let options = PublishOptions { seen, force, note };
+    let outcome =
+        api.authoring.publish(place, &options, asked.author.name()).await.map_err(refused)?;
     let sent = sent(&api, &outcome.row).await?;
     Ok(Json(PublishedTemplate::new(outcome, sent)))
 }
@@ -278,22 +262,17 @@ pub async fn publish(
     responses((status = 200, description = "What is published now", body = PublishedTemplate),
               super::shapes::AuthorRefusals))]
 pub async fn roll_back(
-    author: Result<Author, Problem>,
-    Extension(kind): Extension<TemplateKind>,
     State(api): State<Api>,
-    Path(slug): Path<String>,
     request: Request,
 ) -> Result<Json<PublishedTemplate>, Problem> {
-    let seen = if_match(request.headers());
-    let author = author.and_then(Author::must_change);
-    let (author, body, _memory) = body::json_of(author, Author::share, &api, request).await?;
-    let place = author.place(kind, &slug)?;
-    let mut fields = Fields::of(&body);
+    let asked = Asked::of(&api, request, Purpose::Change).await?;
+    let (place, seen) = (&asked.place, asked.seen()?);
+    let mut fields = asked.fields();
     let (revision, note) = (fields.revision("revision"), fields.text("note"));
     fields.only(&["revision", "note"]);
     let revision = fields.end(revision)?;
     let outcome =
-        api.authoring.roll_back(&place, revision, seen?, note.as_deref(), author.name()).await;
+        api.authoring.roll_back(place, revision, seen, note.as_deref(), asked.author.name()).await;
     let outcome = outcome.map_err(refused)?;
     let sent = sent(&api, &outcome.row).await?;
     Ok(Json(PublishedTemplate::rolled_back(outcome, sent)))
@@ -349,22 +328,15 @@ pub async fn delete(
     request_body = super::shapes::DuplicateTemplate,
     responses((status = 201, description = "The copy", body = Template),
               super::shapes::AuthorRefusals))]
-pub async fn duplicate(
-    author: Result<Author, Problem>,
-    Extension(kind): Extension<TemplateKind>,
-    State(api): State<Api>,
-    Path(slug): Path<String>,
-    request: Request,
-) -> Result<Response, Problem> {
-    let author = author.and_then(Author::must_change);
-    let (author, body, _memory) = body::json_of(author, Author::share, &api, request).await?;
-    let place = author.place(kind, &slug)?;
-    let mut fields = Fields::of(&body);
+pub async fn duplicate(State(api): State<Api>, request: Request) -> Result<Response, Problem> {
+    let asked = Asked::of(&api, request, Purpose::Change).await?;
+    let place = &asked.place;
+    let mut fields = asked.fields();
     let copy = fields.slug("slug");
     fields.only(&["slug"]);
     let copy = fields.end(copy)?;
-    author.may_write(&Place { slug: copy.clone(), ..place.clone() })?;
-    let row = api.authoring.duplicate(&place, copy, author.name()).await.map_err(refused)?;
+    asked.author.may_write(&Place { slug: copy.clone(), ..place.clone() })?;
+    let row = api.authoring.duplicate(place, copy, asked.author.name()).await.map_err(refused)?;
     Ok((StatusCode::CREATED, told(&api, &row).await?).into_response())
 }
 
@@ -377,19 +349,16 @@ pub async fn duplicate(
     responses((status = 200, description = "What would be found", body = TemplateValidation),
               super::shapes::AuthorRefusals))]
 pub async fn validate(
-    author: Result<Author, Problem>,
-    Extension(kind): Extension<TemplateKind>,
     State(api): State<Api>,
-    Path(slug): Path<String>,
     request: Request,
 ) -> Result<Json<TemplateValidation>, Problem> {
-    let (author, body, _memory) = body::json_of(author, Author::share, &api, request).await?;
-    let place = author.place(kind, &slug)?;
-    let mut fields = Fields::of(&body);
-    let draft: Option<TemplateSource> = fields.source("draft", kind);
+    let asked = Asked::of(&api, request, Purpose::Try).await?;
+    let place = &asked.place;
+    let mut fields = asked.fields();
+    let draft: Option<TemplateSource> = fields.source("draft", place.kind);
     fields.only(&["draft"]);
     fields.end(Some(()))?;
-    let found = api.authoring.validate(&place, draft).await.map_err(refused)?;
+    let found = api.authoring.validate(place, draft).await.map_err(refused)?;
     Ok(Json(found.into()))
 }
 
@@ -400,17 +369,11 @@ pub async fn validate(
     request_body = super::shapes::PreviewTemplate,
     responses((status = 200, description = "What a recipient would see", body = TemplatePreview),
               super::shapes::AuthorRefusals))]
-pub async fn preview(
-    author: Result<Author, Problem>,
-    Extension(kind): Extension<TemplateKind>,
-    State(api): State<Api>,
-    Path(slug): Path<String>,
-    request: Request,
-) -> Result<Response, Problem> {
+pub async fn preview(State(api): State<Api>, request: Request) -> Result<Response, Problem> {
     let is_page = page::is_wanted(request.headers());
-    let (author, body, _memory) = body::json_of(author, Author::share, &api, request).await?;
-    let place = author.place(kind, &slug)?;
-    let mut fields = Fields::of(&body);
+    let asked = Asked::of(&api, request, Purpose::Try).await?;
+    let place = &asked.place;
+    let mut fields = asked.fields();
     let options = crate::authoring::preview::PreviewOptions {
         of: fields.of_source("of").unwrap_or_default(),
         data: fields.object("data"),
@@ -419,7 +382,7 @@ pub async fn preview(
     };
     fields.only(&["of", "data", "example", "locale"]);
     fields.end(Some(()))?;
-    let preview = api.authoring.preview(&place, options).await.map_err(refused)?;
+    let preview = api.authoring.preview(place, options).await.map_err(refused)?;
     if is_page {
         return Ok(page::page(&preview));
     }
@@ -434,16 +397,13 @@ pub async fn preview(
     responses((status = 200, description = "One result for each address, in order", body = BatchResponse),
               super::shapes::AuthorRefusals))]
 pub async fn test(
-    author: Result<Author, Problem>,
-    Extension(kind): Extension<TemplateKind>,
     State(api): State<Api>,
-    Path(slug): Path<String>,
     request: Request,
 ) -> Result<Json<BatchResponse>, Problem> {
-    let (author, body, _memory) = body::json_of(author, Author::share, &api, request).await?;
-    let place = author.place(kind, &slug)?;
-    let caller = author.caller()?;
-    let mut fields = Fields::of(&body);
+    let asked = Asked::of(&api, request, Purpose::Try).await?;
+    let place = &asked.place;
+    let caller = asked.author.caller()?;
+    let mut fields = asked.fields();
     let to = fields.addresses("to", MAX_TEST_RECIPIENTS);
     let options = TrialOptions {
         to,
@@ -458,7 +418,7 @@ pub async fn test(
         api.journey.accept.take_sends(caller, sends).map_err(|(refusal, _)| refusal)?;
     }
     let id = request_context::current();
-    let reply = api.authoring.send_trial(&api.journey, (caller, id), &place, options).await;
+    let reply = api.authoring.send_trial(&api.journey, (caller, id), place, options).await;
     let items = reply.map_err(refused)?.items;
     let success = items.iter().all(Result::is_ok);
     let data = items.into_iter().map(|item| match item {
@@ -488,7 +448,7 @@ pub async fn diff(
     let mut faults: Vec<Fault> = Vec::new();
     let mut read = |field: &str, text: Option<String>, default: PreviewOf| {
         let Some(text) = text else { return default };
-        fields::of_source(&text).unwrap_or_else(|message| {
+        PreviewOf::from_word(&text).unwrap_or_else(|message| {
             faults.push(Fault::new(field, "invalid", message));
             default
         })

@@ -26,3 +26,15 @@ pub const MAX_LINE: usize = 500;
 pub const MAX_FINDINGS: usize = 100;
 /// Addresses that one test goes to.
 pub const MAX_TEST_RECIPIENTS: usize = 10;
+/// Bytes of one file of a folder.
+pub const MAX_FILE_BYTES: usize = 2 << 20;
+/// Bytes of a zip file of templates.
+pub const MAX_ARCHIVE_BYTES: usize = 8 << 20;
+/// Bytes of what is in one.
+pub const MAX_UNPACKED_BYTES: usize = 48 << 20;
+/// Files in one.
+pub const MAX_ARCHIVE_FILES: usize = 20_000;
+/// Archives that are read or made at one time; the others wait.
+pub const MAX_PARALLEL_ARCHIVES: usize = 2;
+/// Templates, layouts and partials that one folder brings.
+pub const MAX_IMPORTED: usize = 2_000;

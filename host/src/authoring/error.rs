@@ -18,6 +18,9 @@ pub enum AuthoringError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// Files that somebody has brought.
+    #[error(transparent)]
+    Files(FolderError),
     /// The renderer or the compiler of MJML gave no answer.
     #[error(transparent)]
     Plugin(#[from] CallFailure),
@@ -81,6 +84,43 @@ pub enum FolderError {
     Malformed { path: PathBuf, message: String },
     #[error("{path} has faults:\n{}", lines(.faults))]
     Faults { path: PathBuf, faults: Vec<Fault> },
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Several(Vec<FolderError>),
+}
+
+impl FolderError {
+    /// All of what is wrong, if anything is.
+    pub fn of(mut errors: Vec<Self>) -> Result<(), Self> {
+        match errors.pop() {
+            None => Ok(()),
+            Some(one) if errors.is_empty() => Err(one),
+            Some(last) => {
+                errors.push(last);
+                Err(Self::Several(errors))
+            }
+        }
+    }
+
+    /// For an author whose files came over HTTP: the path of each, and what is wrong there.
+    #[must_use]
+    pub fn faults(&self) -> Vec<Fault> {
+        match self {
+            Self::File { path, source } => {
+                vec![Fault::new(&path.to_string_lossy(), "invalid", source.to_string())]
+            }
+            Self::Malformed { path, message } => {
+                vec![Fault::new(&path.to_string_lossy(), "invalid", &**message)]
+            }
+            Self::Faults { path, faults } => {
+                let below = |it: &Fault| {
+                    let field = format!("{}: {}", path.display(), it.field);
+                    Fault { field, ..it.clone() }
+                };
+                faults.iter().map(below).collect()
+            }
+            Self::Several(all) => all.iter().flat_map(Self::faults).collect(),
+        }
+    }
 }
 
 impl AuthoringError {

@@ -1,43 +1,26 @@
 //! Templates as folders: the starters, which are embedded, and those of an author's own disk.
 
+mod files;
+mod format;
+pub mod merge;
+pub mod state;
+
 use std::path::Path;
+use std::sync::LazyLock;
 
 use include_dir::{Dir, include_dir};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::error::{AuthoringError, FolderError};
-use super::{Authoring, Place, PublishOptions, PublishOutcome, newest, parse};
+use super::{Authoring, Place, PublishOptions, PublishOutcome, newest};
 use crate::store::{TemplateOwner, TemplateRow};
-use crate::template::imported::with_unescaped_liquid;
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
-use crate::template::source::{PLURAL_CATEGORIES, TemplateSource};
+use crate::template::source::TemplateSource;
+
+pub use files::{Entry, Files, PathKind, STATE, look, name_of};
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../templates/email");
-const LAYOUTS: &str = "_layouts";
-/// In place of `html.liquid`; editors know MJML by its ending.
-const MJML: &str = "body.mjml";
-
-/// `template.toml`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Description {
-    name: String,
-    #[serde(rename = "description")]
-    purpose: String,
-    #[serde(default)]
-    tags: Vec<String>,
-    layout: Option<Slug>,
-    sender: Option<String>,
-    required_plan: Option<String>,
-    #[serde(default)]
-    strict: bool,
-    #[serde(default, rename = "variable")]
-    variables: Vec<Value>,
-    #[serde(default)]
-    example: Map<String, Value>,
-}
 
 /// A template folder, read.
 #[derive(Debug, Clone)]
@@ -61,204 +44,41 @@ pub enum ExistingLayout {
 /// # Errors
 /// The binary was built of a broken one.
 pub fn starters() -> Result<Vec<(Slug, Folder)>, FolderError> {
-    let folders = EMBEDDED.dirs().filter(|folder| folder.path() != Path::new(LAYOUTS));
-    folders
-        .map(|folder| {
-            let path = folder.path();
-            let slug = path.display().to_string().parse();
-            let slug = slug.map_err(|error: crate::template::slug::InvalidSlug| {
-                FolderError::Malformed { path: path.to_owned(), message: error.to_string() }
-            })?;
-            Ok((slug, load(&Files::Embedded, path, Path::new(LAYOUTS))?))
-        })
-        .collect()
+    static STARTERS: LazyLock<Result<Vec<Entry>, String>> = LazyLock::new(|| {
+        let entries = Files::embedded(&EMBEDDED).and_then(|it| it.entries());
+        entries.map_err(|error| error.to_string())
+    });
+    let entries = STARTERS.as_ref().map_err(|message| FolderError::Malformed {
+        path: EMBEDDED.path().to_owned(),
+        message: message.clone(),
+    })?;
+    let templates = entries.iter().filter(|it| it.kind == TemplateKind::Template);
+    templates.map(|it| Ok((it.slug.clone(), with_layout(it, entries)?))).collect()
 }
 
 /// A template from a folder on disk; its layout is in `_layouts` beside the folder.
 ///
 /// # Errors
 /// It cannot be read, or has faults.
-pub fn from_disk(folder: &Path) -> Result<Folder, FolderError> {
-    load(&Files::Disk, folder, &folder.parent().unwrap_or(Path::new(".")).join(LAYOUTS))
+pub fn from_disk(folder: &Path, slug: &Slug) -> Result<Folder, FolderError> {
+    let entries = Files::of_template(folder, slug)?.entries()?;
+    let template = entries.iter().find(|it| it.kind == TemplateKind::Template);
+    let template = template.ok_or_else(|| FolderError::File {
+        path: folder.join("template.toml"),
+        source: std::io::ErrorKind::NotFound.into(),
+    })?;
+    with_layout(template, &entries)
 }
 
-/// Where folders are.
-enum Files {
-    Embedded,
-    Disk,
-}
-
-impl Files {
-    /// None where there is no such file.
-    fn read(&self, path: &Path) -> Result<Option<String>, FolderError> {
-        match self {
-            Self::Embedded => {
-                Ok(EMBEDDED.get_file(path).and_then(|it| it.contents_utf8()).map(str::to_owned))
-            }
-            Self::Disk => match std::fs::read_to_string(path) {
-                Ok(text) => Ok(Some(text)),
-                Err(error) if is_absent(&error) => Ok(None),
-                Err(source) => Err(FolderError::File { path: path.to_owned(), source }),
-            },
-        }
-    }
-
-    fn required(&self, path: &Path) -> Result<String, FolderError> {
-        self.read(path)?.ok_or_else(|| FolderError::File {
-            path: path.to_owned(),
-            source: std::io::ErrorKind::NotFound.into(),
+fn with_layout(template: &Entry, all: &[Entry]) -> Result<Folder, FolderError> {
+    let layout = template.source.layout.as_ref().map(|name| {
+        let found = all.iter().find(|it| it.kind == TemplateKind::Layout && it.slug == *name);
+        found.map(|it| (name.clone(), it.source.clone())).ok_or_else(|| {
+            let message = format!("the layout `{name}` is not in {}", files::LAYOUTS);
+            FolderError::Malformed { path: template.slug.as_str().into(), message }
         })
-    }
-
-    /// The folders in one, by name; none where there is no such folder.
-    fn folders(&self, path: &Path) -> Result<Vec<String>, FolderError> {
-        let name = |path: &Path| path.file_name().map(|it| it.to_string_lossy().into_owned());
-        match self {
-            Self::Embedded => {
-                let folders = EMBEDDED.get_dir(path).into_iter().flat_map(Dir::dirs);
-                Ok(folders.filter_map(|it| name(it.path())).collect())
-            }
-            Self::Disk => {
-                let fault = |source| FolderError::File { path: path.to_owned(), source };
-                let entries = match std::fs::read_dir(path) {
-                    Ok(entries) => entries,
-                    Err(error) if is_absent(&error) => return Ok(Vec::new()),
-                    Err(error) => return Err(fault(error)),
-                };
-                let mut names = Vec::new();
-                for entry in entries {
-                    let entry = entry.map_err(fault)?;
-                    if entry.file_type().map_err(fault)?.is_dir() {
-                        names.extend(name(&entry.path()));
-                    }
-                }
-                names.sort_unstable();
-                Ok(names)
-            }
-        }
-    }
-}
-
-fn is_absent(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
-}
-
-fn load(files: &Files, folder: &Path, layouts: &Path) -> Result<Folder, FolderError> {
-    let file = folder.join("template.toml");
-    let description: Description = table(&files.required(&file)?, &file)?;
-    let layout =
-        description.layout.map(|name| Ok((name.clone(), load_layout(files, layouts, &name)?)));
-    let layout = layout.transpose()?;
-    files.required(&folder.join("subject.liquid"))?;
-    let mut examples = Map::new();
-    if !description.example.is_empty() {
-        examples.insert("default".to_owned(), Value::Object(description.example));
-    }
-    let mut body = texts(files, folder)?;
-    body.extend([
-        ("name".to_owned(), description.name.into()),
-        ("description".to_owned(), description.purpose.into()),
-        ("layout".to_owned(), json!(layout.as_ref().map(|(name, _)| name))),
-        ("sender".to_owned(), description.sender.into()),
-        ("requiredPlan".to_owned(), description.required_plan.into()),
-        ("strict".to_owned(), description.strict.into()),
-        ("tags".to_owned(), description.tags.into()),
-        ("variables".to_owned(), description.variables.into()),
-        ("examples".to_owned(), examples.into()),
-    ]);
-    Ok(Folder { source: source(body, TemplateKind::Template, folder)?, layout })
-}
-
-/// A layout is a file, or a folder where it has texts.
-fn load_layout(files: &Files, layouts: &Path, name: &Slug) -> Result<TemplateSource, FolderError> {
-    let file = layouts.join(format!("{name}.liquid"));
-    let (path, mut body) = if let Some(html) = files.read(&file)? {
-        (file, Map::from_iter([("html".to_owned(), html.into())]))
-    } else {
-        let folder = layouts.join(name.as_str());
-        if files.read(&folder.join(MJML))?.is_none() {
-            files.required(&folder.join("html.liquid"))?;
-        }
-        let body = texts(files, &folder)?;
-        (folder, body)
-    };
-    body.insert("name".to_owned(), name.as_str().into());
-    source(body, TemplateKind::Layout, &path)
-}
-
-fn source(
-    body: Map<String, Value>,
-    kind: TemplateKind,
-    path: &Path,
-) -> Result<TemplateSource, FolderError> {
-    parse::source(&Value::Object(body), kind)
-        .map_err(|faults| FolderError::Faults { path: path.to_owned(), faults })
-}
-
-/// The parts and messages of a folder, and those of its folder `locales`.
-fn texts(files: &Files, folder: &Path) -> Result<Map<String, Value>, FolderError> {
-    let mut all = texts_of_locale(files, folder)?;
-    let locales_folder = folder.join("locales");
-    let mut locales = Map::new();
-    for tag in files.folders(&locales_folder)? {
-        let texts = texts_of_locale(files, &locales_folder.join(&tag))?;
-        locales.insert(tag, texts.into());
-    }
-    if !locales.is_empty() {
-        all.insert("locales".to_owned(), locales.into());
-    }
-    Ok(all)
-}
-
-fn texts_of_locale(files: &Files, folder: &Path) -> Result<Map<String, Value>, FolderError> {
-    let mut texts = Map::new();
-    if let Some(mjml) = files.read(&folder.join(MJML))? {
-        texts.insert("mjml".to_owned(), mjml.into());
-    }
-    for part in ["subject", "preheader", "html", "text"] {
-        let Some(text) = files.read(&folder.join(format!("{part}.liquid")))? else { continue };
-        let text = if part == "html" { with_unescaped_liquid(&text) } else { text };
-        texts.insert(part.to_owned(), text.into());
-    }
-    let file = folder.join("messages.toml");
-    if let Some(text) = files.read(&file)? {
-        let mut messages = Map::new();
-        flatten(table(&text, &file)?, "", &mut messages);
-        texts.insert("messages".to_owned(), messages.into());
-    }
-    Ok(texts)
-}
-
-fn table<T: serde::de::DeserializeOwned>(text: &str, path: &Path) -> Result<T, FolderError> {
-    toml::from_str(text).map_err(|error| FolderError::Malformed {
-        path: path.to_owned(),
-        message: error.to_string(),
-    })
-}
-
-/// Tables in tables are keys with dots between them; a table of plural forms is one message.
-fn flatten(table: Map<String, Value>, before: &str, messages: &mut Map<String, Value>) {
-    for (name, value) in table {
-        let key = if before.is_empty() { name } else { format!("{before}.{name}") };
-        match value {
-            Value::Object(inner) if !is_plural(&inner) => flatten(inner, &key, messages),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Array(_)
-            | Value::Object(_) => {
-                messages.insert(key, value);
-            }
-        }
-    }
-}
-
-fn is_plural(table: &Map<String, Value>) -> bool {
-    table.contains_key("other")
-        && table
-            .iter()
-            .all(|(name, it)| PLURAL_CATEGORIES.contains(&name.as_str()) && it.is_string())
+    });
+    Ok(Folder { source: template.source.clone(), layout: layout.transpose()? })
 }
 
 impl Authoring {
@@ -376,11 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_messages_are_keys_with_dots_and_plural_forms_one_message() {
-        let text = "a = '1'\n[b.c]\nd = '2'\n[b.days]\none = 'a day'\nother = 'days'\n";
-        let mut messages = Map::new();
-        flatten(table(text, Path::new("m")).expect("a table"), "", &mut messages);
-        let expected = json!({"a": "1", "b.c.d": "2", "b.days": {"one": "a day", "other": "days"}});
-        assert_eq!(Value::Object(messages), expected);
+    fn every_starter_is_the_same_after_it_was_written_as_files() {
+        let read = Files::embedded(&EMBEDDED).expect("readable");
+        let entries = read.entries().expect("sound");
+        let mut written = Files::default();
+        for entry in &entries {
+            written.extend(Files::of(entry));
+        }
+        assert_eq!(written.entries().expect("sound"), entries);
+        assert_eq!(merge::changes(&read, &written), Vec::new(), "what says the same stays");
     }
 }

@@ -40,6 +40,23 @@ pub enum PreviewOf {
     Revision(u64),
 }
 
+impl PreviewOf {
+    /// `draft`, `published` or a revision.
+    ///
+    /// # Errors
+    /// It is none of them.
+    pub fn from_word(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "draft" => Ok(Self::Draft),
+            "published" => Ok(Self::Published),
+            number => {
+                let revision = number.parse().map(Self::Revision);
+                revision.map_err(|_| "is `draft`, `published` or a revision, as in 3")
+            }
+        }
+    }
+}
+
 /// What was rendered.
 #[derive(Debug)]
 pub struct Preview {
@@ -168,7 +185,7 @@ impl Authoring {
             return Ok(Chosen { row, source, blocks, written, compiled, warnings });
         }
         let written = newest(&row).clone();
-        let resolved = Resolver::new(&self.store, None).resolve(row.owner, &written).await?;
+        let resolved = Resolver::new(&self.store, &[]).resolve(row.owner, &written).await?;
         let Resolved { blocks, uses: _, mut findings } = resolved;
         let tenant = self.tenant(row.owner).await?;
         let checker = Checker::new(&self.plugins);

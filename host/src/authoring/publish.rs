@@ -2,7 +2,7 @@
 //! touches, or not at all.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::bounds::{MAX_LINE, MAX_TOUCHED};
 use super::breaking::{BreakingChange, Demands, changes};
@@ -14,6 +14,7 @@ use super::{Authoring, Place, lint, mjml, newest};
 use crate::store::{NewVersion, Publication, Published, TemplateOwner, TemplateRow, UserRow};
 use crate::template::compiled::{Compiled, rendered_source};
 use crate::template::kind::TemplateKind;
+use crate::template::slug::Slug;
 use crate::template::source::{LocaleSource, TemplateSource};
 use crate::template::version::{Blocks, Variable};
 
@@ -72,12 +73,22 @@ struct Candidate {
     findings: Vec<Finding>,
 }
 
+/// What an author is about to publish together.
+#[derive(Debug, Default)]
+pub(super) struct Together {
+    pub blocks: Vec<NewBlock>,
+    /// Templates that have a new source themselves, which is held against their own senders.
+    pub templates: BTreeSet<(TemplateOwner, Slug)>,
+}
+
 /// What is touched, and which of its senders would be broken.
 #[derive(Default)]
 struct Touched {
     versions: Vec<(UserRow, NewVersion)>,
     breaking: Vec<BreakingChange>,
     sent: u64,
+    /// Templates that are published next, with sources of their own: until then they are what they were.
+    left: usize,
 }
 
 impl Validation {
@@ -99,11 +110,22 @@ impl Authoring {
         options: &PublishOptions,
         author: &str,
     ) -> Result<PublishOutcome, AuthoringError> {
+        self.publish_together(place, options, &Together::default(), author).await
+    }
+
+    /// The same where others are published after it, which are not touched.
+    pub(super) async fn publish_together(
+        &self,
+        place: &Place,
+        options: &PublishOptions,
+        together: &Together,
+        author: &str,
+    ) -> Result<PublishOutcome, AuthoringError> {
         check_note(options.note.as_deref())?;
         for _ in 0..MAX_ATTEMPTS {
             let row = self.find_at(place, options.seen).await?;
-            let published = Box::pin(self.publish_once(place, row, options, author)).await?;
-            if let Some(outcome) = published {
+            let published = Box::pin(self.publish_once(place, row, options, together, author));
+            if let Some(outcome) = published.await? {
                 return Ok(outcome);
             }
         }
@@ -115,10 +137,11 @@ impl Authoring {
         place: &Place,
         row: TemplateRow,
         options: &PublishOptions,
+        together: &Together,
         author: &str,
     ) -> Result<Option<PublishOutcome>, AuthoringError> {
         let source = newest(&row).clone();
-        let Candidate { version, findings } = self.candidate(&row, &source).await?;
+        let Candidate { version, findings } = self.candidate(&row, &source, together).await?;
         if findings.iter().any(Finding::is_error) {
             return Err(AuthoringError::Unfit { slug: row.slug, findings });
         }
@@ -140,7 +163,8 @@ impl Authoring {
             }));
         }
         let rendered = rendered_source(source, version.compiled.as_ref());
-        let mut touched = Box::pin(self.touched_by(&row, version.revision, &rendered)).await?;
+        let touched = self.touched_by(&row, version.revision, &rendered, together);
+        let mut touched = Box::pin(touched).await?;
         let (own, sent) = self.breaking(&row, &version).await?;
         let mut breaking = own;
         breaking.append(&mut touched.breaking);
@@ -152,6 +176,7 @@ impl Authoring {
             template: &row,
             published: Published::New(&version),
             touched: &touched.versions,
+            left: touched.left,
             author,
             note: options.note.as_deref(),
         };
@@ -204,12 +229,14 @@ impl Authoring {
                 }
                 None => Vec::new(),
             };
-            let mut touched = self.touched_by(&row, revision, &version.rendered_source()).await?;
+            let (alone, rendered) = (Together::default(), version.rendered_source());
+            let mut touched = self.touched_by(&row, revision, &rendered, &alone).await?;
             breaking.append(&mut touched.breaking);
             let publication = Publication {
                 template: &row,
                 published: Published::Again(revision),
                 touched: &touched.versions,
+                left: touched.left,
                 author,
                 note,
             };
@@ -233,13 +260,23 @@ impl Authoring {
     ) -> Result<Validation, AuthoringError> {
         let row = self.find(place).await?;
         let source = source.unwrap_or_else(|| newest(&row).clone());
-        let Candidate { version, mut findings } = self.candidate(&row, &source).await?;
+        self.validate_together(&row, &source, &Together::default()).await
+    }
+
+    /// What publishing a source would find where others are published before it.
+    pub(super) async fn validate_together(
+        &self,
+        row: &TemplateRow,
+        source: &TemplateSource,
+        together: &Together,
+    ) -> Result<Validation, AuthoringError> {
+        let Candidate { version, mut findings } = self.candidate(row, source, together).await?;
         let (mut breaking, mut sent) = (Vec::new(), 0);
         let mut names = Vec::new();
         if !findings.iter().any(Finding::is_error) {
-            (breaking, sent) = self.breaking(&row, &version).await?;
-            let rendered = rendered_source(source, version.compiled.as_ref());
-            match Box::pin(self.touched_by(&row, version.revision, &rendered)).await {
+            (breaking, sent) = self.breaking(row, &version).await?;
+            let rendered = rendered_source(source.clone(), version.compiled.as_ref());
+            match Box::pin(self.touched_by(row, version.revision, &rendered, together)).await {
                 Ok(mut touched) => {
                     breaking.append(&mut touched.breaking);
                     sent += touched.sent;
@@ -267,13 +304,15 @@ impl Authoring {
         &self,
         row: &TemplateRow,
         source: &TemplateSource,
+        together: &Together,
     ) -> Result<Candidate, AuthoringError> {
         let tenant = self.tenant(row.owner).await?;
         let checker = Checker::new(&self.plugins);
         let revision = row.newest + 1;
         if row.kind != TemplateKind::Template {
             let (compiled, mut findings) =
-                Box::pin(self.check_block(&checker, &tenant, row, revision, source)).await?;
+                Box::pin(self.check_block(&checker, &tenant, row, (revision, source), together))
+                    .await?;
             lint::lint_block((row.kind, source), &mut findings);
             let version = NewVersion {
                 revision,
@@ -286,7 +325,7 @@ impl Authoring {
             };
             return Ok(Candidate { version, findings });
         }
-        let mut resolver = Resolver::new(&self.store, None);
+        let mut resolver = Resolver::new(&self.store, &together.blocks);
         let Resolved { blocks, uses, mut findings } = resolver.resolve(row.owner, source).await?;
         let it = Checkable { slug: &row.slug, source, blocks: &blocks };
         let compiled = Box::pin(checker.compile_mjml(&tenant, it, &mut findings)).await?;
@@ -320,8 +359,8 @@ impl Authoring {
         checker: &Checker<'_>,
         tenant: &Tenant,
         row: &TemplateRow,
-        revision: u64,
-        source: &TemplateSource,
+        (revision, source): (u64, &TemplateSource),
+        together: &Together,
     ) -> Result<(Option<Compiled>, Vec<Finding>), AuthoringError> {
         let mut findings = Vec::new();
         let is_empty = |it: &Option<String>| it.as_ref().is_none_or(|it| it.trim().is_empty());
@@ -332,7 +371,7 @@ impl Authoring {
         }
         let mut compiled = None;
         if row.kind == TemplateKind::Layout && source.has_mjml() {
-            let mut resolver = Resolver::new(&self.store, None);
+            let mut resolver = Resolver::new(&self.store, &together.blocks);
             let Resolved { blocks, .. } = resolver.resolve(row.owner, source).await?;
             let it = Checkable { slug: &row.slug, source, blocks: &blocks };
             compiled = Box::pin(checker.compile_mjml(tenant, it, &mut findings)).await?;
@@ -342,7 +381,7 @@ impl Authoring {
             }
         }
         let rendered = rendered_source(source.clone(), compiled.as_ref());
-        let new = new_block(row, revision, &rendered);
+        let new = with_block(&together.blocks, new_block(row, revision, &rendered));
         let locales: BTreeMap<_, _> =
             source.locales.keys().map(|it| (it.clone(), LocaleSource::default())).collect();
         let probe = match row.kind {
@@ -369,7 +408,7 @@ impl Authoring {
                 ..TemplateSource::default()
             },
         };
-        let mut resolver = Resolver::new(&self.store, Some(&new));
+        let mut resolver = Resolver::new(&self.store, &new);
         let Resolved { blocks, findings: found, .. } = resolver.resolve(row.owner, &probe).await?;
         findings.extend(found);
         let it = Checkable { slug: &row.slug, source: &probe, blocks: &blocks };
@@ -394,6 +433,7 @@ impl Authoring {
         row: &TemplateRow,
         revision: u64,
         source: &TemplateSource,
+        together: &Together,
     ) -> Result<Touched, AuthoringError> {
         let mut touched = Touched::default();
         if row.kind == TemplateKind::Template {
@@ -403,12 +443,16 @@ impl Authoring {
         if users.len() > usize::try_from(MAX_TOUCHED).unwrap_or(usize::MAX) {
             return Err(AuthoringError::TooManyTouched { block: row.slug.clone() });
         }
-        let new = new_block(row, revision, source);
-        let mut resolver = Resolver::new(&self.store, Some(&new));
+        let new = with_block(&together.blocks, new_block(row, revision, source));
+        let mut resolver = Resolver::new(&self.store, &new);
         let checker = Checker::new(&self.plugins);
         let mut tenants = HashMap::new();
         for user in users {
             let owner = TemplateOwner::Account(user.account);
+            if together.templates.contains(&(owner, user.slug.clone())) {
+                touched.left += 1;
+                continue;
+            }
             let (tenant, sent) = match tenants.entry(user.account) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(new) => new.insert((
@@ -501,6 +545,16 @@ fn new_block(row: &TemplateRow, revision: u64, source: &TemplateSource) -> NewBl
     }
 }
 
+/// The new blocks with one that is published now.
+fn with_block(others: &[NewBlock], new: NewBlock) -> Vec<NewBlock> {
+    let is_other = |it: &&NewBlock| {
+        (it.owner, it.kind, &it.block.name) != (new.owner, new.kind, &new.block.name)
+    };
+    let mut blocks: Vec<NewBlock> = others.iter().filter(is_other).cloned().collect();
+    blocks.push(new);
+    blocks
+}
+
 /// For a partial that is not there, one that is called nearly like it; for one in MJML, how it is included.
 async fn suggest_partials(
     resolver: &Resolver<'_>,
@@ -534,7 +588,7 @@ fn touched_names(touched: &Touched, owner: TemplateOwner) -> Vec<String> {
     touched.versions.iter().map(name).collect()
 }
 
-fn check_note(note: Option<&str>) -> Result<(), AuthoringError> {
+pub(super) fn check_note(note: Option<&str>) -> Result<(), AuthoringError> {
     if note.is_some_and(|it| it.chars().count() > MAX_LINE) {
         let message = format!("may have at most {MAX_LINE} characters");
         return Err(AuthoringError::fault("note", "too_long", message));

@@ -72,6 +72,8 @@ pub enum CliError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     #[error(transparent)]
+    Sync(#[from] super::sync_error::SyncError),
+    #[error(transparent)]
     Plugin(#[from] CallFailure),
     #[error("the template {slug} has faults:\n{faults}")]
     Template { slug: String, faults: String },

@@ -19,7 +19,7 @@ mod test;
 use clap::Subcommand;
 
 pub use error::PluginCommandError;
-pub use online::{OnlineError, Server as OnlineServer};
+pub use online::{Connection, OnlineError, Server as OnlineServer};
 
 use online::{decisions, install, slots};
 

@@ -1,5 +1,8 @@
 //! `waxwing template`.
 
+mod disk;
+mod life;
+mod sync;
 mod types;
 
 use std::path::PathBuf;
@@ -19,7 +22,7 @@ use crate::template::slug::Slug;
 use crate::template::version::TemplateVersion;
 use types::TypesCommand;
 
-/// Publish, list and show templates.
+/// Templates, layouts and partials: in a folder, and on a server.
 #[derive(Debug, Subcommand)]
 pub enum TemplateCommand {
     /// Check a template folder and publish it as the first or the next version
@@ -68,10 +71,35 @@ pub enum TemplateCommand {
     },
     /// Print the types of the data of all published templates, for TypeScript or Python
     Types(TypesCommand),
+    Push(sync::Push),
+    Pull(sync::Pull),
+    Diff(sync::Diff),
+    Check(sync::Check),
+    Publish(life::Publish),
+    Rollback(life::Rollback),
+    /// Take one out of service: its sends are refused until it is published or rolled back
+    Archive(life::Which),
+    Duplicate(life::Duplicate),
+    /// Delete one that was never sent, with its versions
+    Delete(life::Which),
+    /// List the versions, newest first
+    Versions(life::Which),
+    Preview(life::Preview),
 }
 
 pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
     match command {
+        TemplateCommand::Push(it) => sync::push(it).await?,
+        TemplateCommand::Pull(it) => sync::pull(it).await?,
+        TemplateCommand::Diff(it) => sync::diff(it).await?,
+        TemplateCommand::Check(it) => sync::check(it).await?,
+        TemplateCommand::Publish(it) => life::publish(it).await?,
+        TemplateCommand::Rollback(it) => life::roll_back(it).await?,
+        TemplateCommand::Archive(it) => life::archive(it).await?,
+        TemplateCommand::Duplicate(it) => life::duplicate(it).await?,
+        TemplateCommand::Delete(it) => life::delete(it).await?,
+        TemplateCommand::Versions(it) => life::versions(it).await?,
+        TemplateCommand::Preview(it) => life::preview(it).await?,
         TemplateCommand::Create {
             account,
             slug,
@@ -83,7 +111,7 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
             target,
         } => {
             let mut template = match folder {
-                Some(folder) => (folder::from_disk(&folder)?, ExistingLayout::Replaced),
+                Some(folder) => (folder::from_disk(&folder, &slug)?, ExistingLayout::Replaced),
                 None => (embedded(&slug)?, ExistingLayout::Kept),
             };
             if required_plan.is_some() {

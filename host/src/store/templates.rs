@@ -19,7 +19,7 @@ use crate::template::version::{Blocks, Dictionary, TemplateVersion, Variable};
 pub use publish::{NewVersion, Publication, Published};
 
 /// Whose a template, layout or partial is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TemplateOwner {
     Account(AccountId),
     /// All accounts share it; there are layouts and partials only.

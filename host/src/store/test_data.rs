@@ -89,6 +89,7 @@ pub async fn publish(
         template: &row,
         published: Published::New(&version),
         touched: &[],
+        left: 0,
         author: by,
         note: None,
     };

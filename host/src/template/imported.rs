@@ -22,6 +22,24 @@ pub fn with_unescaped_liquid(html: &str) -> String {
     out
 }
 
+/// The HTML of which [`with_unescaped_liquid`] makes this one.
+#[must_use]
+pub fn with_escaped_liquid(html: &str) -> String {
+    let mut out = String::with_capacity(html.len());
+    let mut rest = html;
+    while let Some((before, liquid, after)) = next_liquid(rest) {
+        out.push_str(before);
+        if liquid.contains(['"', '\'']) {
+            out.push_str(liquid);
+        } else {
+            out.push_str(&liquid.replace('&', "&amp;"));
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
 /// Text before the next output or tag, that, and what follows.
 fn next_liquid(html: &str) -> Option<(&str, &str, &str)> {
     let starts = ["{{", "{%"].map(|it| html.find(it));
@@ -57,6 +75,9 @@ mod tests {
             ["{{ a | append: \"&amp;\" }} {{ b | replace: '&lt;', '<' }}", "{{ a", "{% %} }}"]
         {
             assert_eq!(with_unescaped_liquid(html), html);
+            assert_eq!(with_unescaped_liquid(&with_escaped_liquid(html)), html);
         }
+        let html = "{{ a | default: &quot;&amp;b&quot; }} &amp; {{ b";
+        assert_eq!(with_unescaped_liquid(&with_escaped_liquid(html)), html);
     }
 }

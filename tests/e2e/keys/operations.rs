@@ -12,6 +12,9 @@ use crate::fixture::message;
 /// A partial that is there.
 const PARTIAL: &str = "farewell";
 
+/// A zip file with nothing in it.
+const EMPTY_ZIP: [u8; 22] = *b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+
 /// An operation, with a path that leads to things that are there.
 #[derive(Debug, Clone)]
 pub struct Operation {
@@ -166,7 +169,7 @@ impl Operation {
 
     /// Whether it is about templates, layouts or partials.
     pub fn is_of_templates(&self) -> bool {
-        let roots = ["/v1/templates", "/v1/layouts", "/v1/partials"];
+        let roots = ["/v1/templates", "/v1/layouts", "/v1/partials", "/v1/template-archive"];
         roots.iter().any(|root| self.known_as.starts_with(root))
     }
 
@@ -184,9 +187,16 @@ impl Operation {
                 None if self.takes_a_component() => {
                     request.header("content-type", "application/wasm").body("no component")
                 }
+                None if self.takes_a_zip() => {
+                    request.header("content-type", "application/zip").body(&EMPTY_ZIP[..])
+                }
                 None => request,
             })
             .await
+    }
+
+    fn takes_a_zip(&self) -> bool {
+        self.method == Method::POST && self.known_as.starts_with("/v1/template-archive")
     }
 
     fn takes_a_component(&self) -> bool {

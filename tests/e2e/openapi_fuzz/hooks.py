@@ -1,8 +1,9 @@
-"""What schemathesis does not know by itself: a component is bytes like any others."""
+"""What schemathesis does not know by itself: a component or a zip file is bytes like any others."""
 
 import schemathesis
 
 schemathesis.serializer.alias("application/wasm", "application/octet-stream")
+schemathesis.serializer.alias("application/zip", "application/octet-stream")
 
 OWN_KEY = "{own key}"
 

@@ -62,6 +62,11 @@ pub struct ImpactRule(String);
 #[schema(value_type = String, format = Binary, min_length = 1)]
 pub struct Component(Vec<u8>);
 
+/// A zip file with a folder for each template, and the folders `_layouts` and `_partials`.
+#[derive(Serialize, ToSchema)]
+#[schema(value_type = String, format = Binary, min_length = 1)]
+pub struct Archive(Vec<u8>);
+
 /// A component, or nothing.
 #[derive(Serialize, ToSchema)]
 #[schema(value_type = String, format = Binary)]

@@ -109,6 +109,15 @@ pub enum TemplateOwner {
     Server,
 }
 
+/// How far an import goes.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ImportGoal {
+    Check,
+    Drafts,
+    Publish,
+}
+
 /// The sender domain to add to the account.
 #[derive(Serialize, ToSchema)]
 pub struct AddDomain {

@@ -10,6 +10,7 @@ use crate::authoring::contract::SenderContract;
 use crate::authoring::contract::snippets::Snippet;
 use crate::authoring::diff::PartDiff;
 use crate::authoring::finding::Finding;
+use crate::authoring::import::Import;
 use crate::authoring::preview::{Preview, PreviewMjml};
 use crate::authoring::{PublishOutcome, RollbackOutcome, Validation, newest};
 use crate::clock::Timestamp;
@@ -509,4 +510,56 @@ pub struct TestTemplate {
     /// As in `de-AT`.
     #[schema(max_length = 35)]
     locale: Option<String>,
+}
+
+/// What became of a zip file.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TemplateImport {
+    /// Whether the server says now what the file says; of a check, whether it would.
+    success: bool,
+    /// Partials, layouts and templates, in the order in which they are published.
+    data: Vec<ImportedTemplate>,
+}
+
+/// What became of a template, layout or partial.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportedTemplate {
+    /// `template`, `layout` or `partial`.
+    kind: &'static str,
+    slug: String,
+    /// `unchanged`, `created`, `changed`, `published` (its draft said the same), `conflict` (it was changed here since
+    /// the file was exported), `refused`, or `skipped` because another one was refused.
+    outcome: &'static str,
+    /// The published revision.
+    revision: Option<u64>,
+    /// Of the source that is here now, if that is the one of the file.
+    digest: Option<String>,
+    diagnostics: Vec<Finding>,
+    breaking: Vec<BreakingChange>,
+    /// Messages of the last 30 days whose senders would be broken.
+    sent: u64,
+    /// Templates that have a new version with it.
+    touched: Vec<String>,
+    /// Why it was refused.
+    message: Option<String>,
+}
+
+impl From<Import> for TemplateImport {
+    fn from(import: Import) -> Self {
+        let success = import.success();
+        let data = import.entries.into_iter().map(|it| ImportedTemplate {
+            kind: it.kind.as_str(),
+            slug: it.slug.to_string(),
+            outcome: it.outcome.as_str(),
+            revision: it.revision,
+            digest: it.digest,
+            diagnostics: it.findings,
+            breaking: it.breaking,
+            sent: it.sent,
+            touched: it.touched,
+            message: it.message,
+        });
+        Self { success, data: data.collect() }
+    }
 }

@@ -125,6 +125,11 @@ impl Author {
         }
     }
 
+    /// The same for all kinds at once.
+    pub fn may_exchange(&self) -> Result<(), Problem> {
+        self.may_see_all(TemplateKind::Layout)
+    }
+
     /// The one of that slug, which the key may read and write.
     pub fn place(&self, kind: TemplateKind, slug: &str) -> Result<Place, Problem> {
         if matches!(self.who, Who::Operator) && kind == TemplateKind::Template {

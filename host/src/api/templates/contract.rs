@@ -8,8 +8,8 @@ use http::uri::Authority;
 use http::{HeaderMap, header};
 use serde::Deserialize;
 
+use super::absent_or_refused;
 use super::author::Author;
-use super::{absent_or_refused, fields};
 use crate::api::problem::Problem;
 use crate::api::query::Query;
 use crate::api::shapes::{TemplateSchema, TemplateSnippets};
@@ -90,7 +90,7 @@ pub async fn snippets(
 
 fn of_contract(of: Option<&str>) -> Result<PreviewOf, Refusal> {
     let Some(text) = of else { return Ok(PreviewOf::Published) };
-    fields::of_source(text).map_err(|message| Refusal::fault("of", "invalid", message))
+    PreviewOf::from_word(text).map_err(|message| Refusal::fault("of", "invalid", message))
 }
 
 /// The address by which the client has reached this server: the one that it can send to. In front of any other than

@@ -136,7 +136,7 @@ impl<'a> Fields<'a> {
     /// `draft`, `published` or a revision.
     pub fn of_source(&mut self, field: &str) -> Option<PreviewOf> {
         let text = self.text(field)?;
-        of_source(&text).map_err(|message| self.fault(field, "invalid", message)).ok()
+        PreviewOf::from_word(&text).map_err(|message| self.fault(field, "invalid", message)).ok()
     }
 
     /// There are no other members.
@@ -152,18 +152,6 @@ impl<'a> Fields<'a> {
         match wanted {
             Some(wanted) if self.faults.is_empty() => Ok(wanted),
             Some(_) | None => Err(Refusal::bad_request(self.faults).into()),
-        }
-    }
-}
-
-/// Which source a text names.
-pub fn of_source(text: &str) -> Result<PreviewOf, &'static str> {
-    match text {
-        "draft" => Ok(PreviewOf::Draft),
-        "published" => Ok(PreviewOf::Published),
-        number => {
-            let revision = number.parse().map(PreviewOf::Revision);
-            revision.map_err(|_| "is `draft`, `published` or a revision, as in 3")
         }
     }
 }

@@ -17,6 +17,7 @@ pub fn refused(error: AuthoringError) -> Problem {
             let message = format!("{}; nothing was changed", failure.for_client());
             Refusal::unavailable(Outage::Plugin, &message).into()
         }
+        AuthoringError::Files(error) => Refusal::bad_request(error.faults()).into(),
         AuthoringError::Folder(error) => {
             tracing::error!(%error, "a starter template embedded in this binary cannot be read; install an undamaged build");
             Refusal::Internal { message: "the starter templates cannot be read".to_owned() }.into()

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use reqwest::{Method, RequestBuilder, StatusCode};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 
 use super::super::output::Output;
@@ -17,6 +17,8 @@ use crate::server::data_dir::{DataDir, DataDirError};
 use crate::telemetry;
 use crate::trust;
 
+/// What a component's bytes are.
+pub const WASM: &str = "application/wasm";
 /// How long a component may take to be live, or to wait (Python's need half a minute of compilation),
 /// and how often that is looked at.
 const PATIENCE: Duration = Duration::from_mins(3);
@@ -26,7 +28,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, Args)]
 pub struct Server {
     /// The server's address, such as `http://127.0.0.1:8080`; then --key is needed too
-    #[arg(long, requires = "key", env = "WAXWING_URL")]
+    #[arg(long, visible_alias = "server", requires = "key", env = "WAXWING_URL")]
     url: Option<String>,
     /// An API key of the scope that the command needs: `operator` for what concerns the server
     #[arg(long, env = "WAXWING_API_KEY", hide_env_values = true)]
@@ -67,7 +69,10 @@ pub enum OnlineError {
         data_dir: PathBuf,
     },
     /// Only an account's own key can do it.
-    #[error("give a key of the account with --key or WAXWING_API_KEY; it needs the scope `admin`")]
+    #[error(
+        "give a key of the account with --key or WAXWING_API_KEY; it needs the scope `admin`, or \
+             `templates` for templates"
+    )]
     NoKey,
     /// There is no HTTP client.
     #[error("the server at {base} cannot be asked: {reason}")]
@@ -185,16 +190,29 @@ impl Connection {
         self.answer(self.request(Method::POST, path).query(query)).await
     }
 
-    /// Brings a component along.
+    /// Asks for a file.
+    pub async fn bytes(&self, path: &str) -> Result<Vec<u8>, OnlineError> {
+        let response = self.respond(self.request(Method::GET, path)).await?;
+        if !response.status().is_success() {
+            return self.understand(response).await.map(|_| Vec::new());
+        }
+        let bytes = response.bytes().await.map_err(|error| OnlineError::Answer {
+            base: self.base.clone(),
+            reason: innermost(&error),
+        })?;
+        Ok(bytes.into())
+    }
+
+    /// Brings a file along.
     pub async fn send(
         &self,
         method: Method,
         path: &str,
         query: &[(&str, String)],
-        component: Vec<u8>,
+        (content_type, file): (&str, Vec<u8>),
     ) -> Result<Value, OnlineError> {
         let request = self.request(method, path).query(query);
-        let request = request.header("content-type", "application/wasm").body(component);
+        let request = request.header("content-type", content_type).body(file);
         self.answer(request).await
     }
 
@@ -204,10 +222,18 @@ impl Connection {
     }
 
     async fn answer(&self, request: RequestBuilder) -> Result<Value, OnlineError> {
-        let response = request.send().await.map_err(|error| OnlineError::Unreachable {
+        let response = self.respond(request).await?;
+        self.understand(response).await
+    }
+
+    async fn respond(&self, request: RequestBuilder) -> Result<Response, OnlineError> {
+        request.send().await.map_err(|error| OnlineError::Unreachable {
             base: self.base.clone(),
             reason: innermost(&error),
-        })?;
+        })
+    }
+
+    async fn understand(&self, response: Response) -> Result<Value, OnlineError> {
         let status = response.status();
         let answer = response.json::<Value>().await.map_err(|error| OnlineError::Answer {
             base: self.base.clone(),

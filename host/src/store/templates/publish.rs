@@ -27,6 +27,8 @@ pub struct Publication<'a> {
     pub published: Published<'a>,
     /// Every template that is made of it, each with its next version.
     pub touched: &'a [(UserRow, NewVersion)],
+    /// How many more are made of it, and stay what they are until they are published themselves.
+    pub left: usize,
     /// A key, or `cli`.
     pub author: &'a str,
     pub note: Option<&'a str>,
@@ -65,7 +67,7 @@ impl Store {
         publication: &Publication<'_>,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let Publication { template, published, touched, author, note } = publication;
+        let Publication { template, published, touched, author, note, left: _ } = publication;
         let mut tx = self.db.begin("publish").await?;
         if !stands(&mut tx, publication).await? {
             return Ok(false);
@@ -150,7 +152,8 @@ async fn stands(tx: &mut Tx, publication: &Publication<'_>) -> Result<bool, Stor
     .one(&mut *tx)
     .await?;
     let users: i64 = column(&users, "number")?;
-    Ok(usize::try_from(users).is_ok_and(|users| users == publication.touched.len()))
+    Ok(usize::try_from(users)
+        .is_ok_and(|users| users == publication.touched.len() + publication.left))
 }
 
 /// Writes a version; answers whether its revision was free.

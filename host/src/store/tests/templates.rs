@@ -54,6 +54,7 @@ impl Fixture {
             template: row,
             published: Published::New(&version),
             touched: &[],
+            left: 0,
             author: "cli",
             note: None,
         };

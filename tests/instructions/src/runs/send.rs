@@ -176,6 +176,7 @@ async fn publish(store: &Store, clock: &Clock, plugins: &Plugins, account: &Acco
         template: &row,
         published: Published::New(&version),
         touched: &[],
+        left: 0,
         author: by,
         note: None,
     };

@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::Value;
 
 use super::slots::{items, text};
-use super::{OnlineError, Server, read};
+use super::{OnlineError, Server, WASM, read};
 use crate::cli::output;
 
 /// List what plugins decided: for each send, which plugin said what, why, and how long it took
@@ -88,7 +88,7 @@ pub async fn replay(replay: Replay) -> Result<(), OnlineError> {
     let component = replay.with.as_deref().map(read).transpose()?.unwrap_or_default();
     let path = format!("/v1/decisions/{}/replay", replay.id);
     let server = replay.server.connect()?;
-    let answer = server.send(Method::POST, &path, &[], component).await?;
+    let answer = server.send(Method::POST, &path, &[], (WASM, component)).await?;
     let calls = items(&answer);
     replay.server.output.list(calls, replayed);
     let different = calls.iter().filter(|call| call["same"] == false).count();

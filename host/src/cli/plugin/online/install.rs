@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::slots::{line, summary, text};
-use super::{Connection, OnlineError, PATIENCE, POLL_INTERVAL, Server, read};
+use super::{Connection, OnlineError, PATIENCE, POLL_INTERVAL, Server, WASM, read};
 use crate::plugin::Artifact;
 use crate::plugin::inspect::inspect;
 use crate::plugin::slot::SlotName;
@@ -66,7 +66,7 @@ pub async fn install(install: Install) -> Result<(), OnlineError> {
     let start = Instant::now();
     let path = format!("/v1/plugins/{slot}/component");
     let digest = Artifact::new(component.clone()).digest().to_owned();
-    server.send(Method::PUT, &path, &query, component).await?;
+    server.send(Method::PUT, &path, &query, (WASM, component)).await?;
     let view = settled(&server, &slot, &digest).await?;
     let took = start.elapsed().as_millis();
     let outcome = outcome(&view, &digest);
@@ -92,7 +92,8 @@ pub async fn impact(impact: Impact) -> Result<(), OnlineError> {
     let slot = slot(impact.slot, &component)?;
     let query = signature(&impact.component, impact.signature.as_deref())?;
     let path = format!("/v1/plugins/{slot}/impact");
-    let answer = impact.server.connect()?.send(Method::POST, &path, &query, component).await?;
+    let answer =
+        impact.server.connect()?.send(Method::POST, &path, &query, (WASM, component)).await?;
     impact.server.output.one(&answer, || summary(&answer));
     Ok(())
 }

@@ -1,0 +1,96 @@
+//! Which partials a source calls, as its text says.
+
+use crate::template::source::{LocaleSource, TemplateSource};
+
+/// What the path of an `mj-include` may end in beside the name of a partial.
+const EXTENSIONS: [&str; 4] = [".mjml", ".html", ".css", ".liquid"];
+
+/// The names that `render` and `include` tags of a source call, and its `mj-include`s, in their order.
+pub fn calls(source: &TemplateSource) -> Vec<String> {
+    let mut names = Vec::new();
+    let of_locale = |it: &LocaleSource| {
+        [&it.subject, &it.preheader, &it.html, &it.mjml, &it.text].map(Option::clone)
+    };
+    let own = [
+        Some(source.subject.clone()),
+        source.preheader.clone(),
+        source.html.clone(),
+        source.mjml.clone(),
+        source.text.clone(),
+    ];
+    let others = source.locales.values().flat_map(of_locale);
+    for text in own.into_iter().chain(others).flatten() {
+        called_in(&text, &mut names);
+    }
+    let mjml = source.locales.values().map(|it| &it.mjml);
+    for text in std::iter::once(&source.mjml).chain(mjml).flatten() {
+        included_in(text, &mut names);
+    }
+    names
+}
+
+/// The names in the paths of `mj-include`; the compiler reads them as XML, and has the last word.
+fn included_in(mjml: &str, names: &mut Vec<String>) {
+    for tag in mjml.split("<mj-include").skip(1) {
+        let tag = tag.split('>').next().unwrap_or_default();
+        let path = tag.split("path").nth(1).map(|it| it.trim_start().trim_start_matches('='));
+        let Some(path) = path.and_then(|it| quoted(it.trim_start())) else { continue };
+        let path = path.strip_prefix("./").unwrap_or(path);
+        let name = EXTENSIONS.iter().find_map(|it| path.strip_suffix(it)).unwrap_or(path);
+        if !names.iter().any(|it| it == name) {
+            names.push(name.to_owned());
+        }
+    }
+}
+
+fn called_in(text: &str, names: &mut Vec<String>) {
+    for tag in text.split("{%").skip(1) {
+        let tag = tag.split("%}").next().unwrap_or_default();
+        let mut words = tag.split_whitespace().peekable();
+        while let Some(word) = words.next() {
+            let word = word.trim_start_matches('-');
+            // Also without a blank between: {%render'footer'%}.
+            let name = ["render", "include"].iter().find_map(|it| word.strip_prefix(it));
+            let name = match name {
+                Some("") => words.peek().copied(),
+                Some(name) => Some(name),
+                None => None,
+            };
+            if let Some(name) = name.and_then(quoted)
+                && !names.iter().any(|it| it == name)
+            {
+                names.push(name.to_owned());
+            }
+        }
+    }
+}
+
+/// The text within quotes at the beginning.
+fn quoted(text: &str) -> Option<&str> {
+    let quote = text.chars().next().filter(|it| matches!(it, '\'' | '"'))?;
+    let rest = text.get(1..)?;
+    rest.split_once(quote).map(|(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_partial_that_a_tag_names_is_found() {
+        let mut names = Vec::new();
+        let text = "{% render 'a' %}{%- include \"b\", x: 1 -%}{%render'c'%} render 'd' \
+                    {% liquid\n  render 'e'\n  include 'a'\n%}{% render name %}{{ 'render' }}";
+        called_in(text, &mut names);
+        assert_eq!(names, ["a", "b", "c", "e"]);
+    }
+
+    #[test]
+    fn every_partial_that_mjml_includes_is_found() {
+        let mut names = Vec::new();
+        let mjml = "<mj-include path=\"./a.mjml\" /><mj-include type='css' path = 'b'></mj-include>\
+                    <mj-include path=\"a\"/><mj-include/><mj-text>path=\"c\"</mj-text>";
+        included_in(mjml, &mut names);
+        assert_eq!(names, ["a", "b"]);
+    }
+}
