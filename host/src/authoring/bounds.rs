@@ -31,7 +31,7 @@ pub const MAX_FILE_BYTES: usize = 2 << 20;
 /// Bytes of a zip file of templates.
 pub const MAX_ARCHIVE_BYTES: usize = 8 << 20;
 /// Bytes of what is in one.
-pub const MAX_UNPACKED_BYTES: usize = 48 << 20;
+pub const MAX_UNPACKED_BYTES: usize = 32 << 20;
 /// Files in one.
 pub const MAX_ARCHIVE_FILES: usize = 20_000;
 /// Archives that are read or made at one time; the others wait.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::bounds::MAX_TOUCHED;
+use super::bounds::{MAX_TOUCHED, MAX_UNPACKED_BYTES};
 use super::breaking::BreakingChange;
 use super::finding::Finding;
 use crate::journey::accept::refusal::{Fault, Refused};
@@ -39,6 +39,11 @@ pub enum AuthoringError {
     Taken { kind: TemplateKind, slug: Slug },
     #[error("there are {most} {}s, which is as many as there may be; delete one that is not used", kind.as_str())]
     Full { kind: TemplateKind, most: u32 },
+    #[error(
+        "the templates that are here have more than {MAX_UNPACKED_BYTES} bytes together, which is too much for one \
+         step; export and import them one by one"
+    )]
+    Large,
     /// What was sent is wrong.
     #[error("{}", faults_in_words(.0))]
     Faults(Vec<Fault>),

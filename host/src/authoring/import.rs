@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::bounds::MAX_IMPORTED;
+use serde_json::json;
+
+use super::bounds::{MAX_IMPORTED, MAX_PARTIALS, MAX_UNPACKED_BYTES};
 use super::breaking::BreakingChange;
 use super::calls::calls;
 use super::error::AuthoringError;
@@ -19,7 +21,7 @@ use crate::template::slug::Slug;
 use crate::template::source::TemplateSource;
 
 /// Rows that are read at one time.
-const PAGE: u32 = 500;
+const PAGE: u32 = 50;
 
 /// What to do with a folder.
 #[derive(Debug, Clone, Default)]
@@ -130,11 +132,11 @@ impl Authoring {
     /// Everything of an owner as files, with the state that a later push needs. What is archived is left out.
     ///
     /// # Errors
-    /// The store failed.
+    /// It is too much for one file.
     pub async fn export(&self, owner: TemplateOwner) -> Result<Files, AuthoringError> {
         let mut entries = Vec::new();
         for kind in TemplateKind::ALL {
-            entries.extend(self.entries(owner, kind).await?);
+            self.add_entries(owner, kind, &mut entries).await?;
         }
         Ok(files(&entries))
     }
@@ -144,44 +146,55 @@ impl Authoring {
     /// # Errors
     /// There is none.
     pub async fn export_one(&self, place: &Place) -> Result<Files, AuthoringError> {
-        let own = entry(&self.find(place).await?);
-        let mut blocks = Vec::new();
-        for kind in [TemplateKind::Layout, TemplateKind::Partial] {
-            blocks.extend(self.entries(place.owner, kind).await?);
+        let mut entries = vec![entry(&self.find(place).await?)];
+        let owner = place.owner;
+        let layout = entries.iter().find_map(|it| it.source.layout.clone());
+        if let Some(slug) = layout {
+            let row = self.store.template(owner, TemplateKind::Layout, &slug).await?;
+            entries.extend(row.as_ref().map(entry));
         }
-        let is_layout = |it: &&Entry| {
-            it.kind == TemplateKind::Layout && Some(&it.slug) == own.source.layout.as_ref()
-        };
-        let mut entries = vec![own.clone()];
-        let layout = blocks.iter().find(is_layout).filter(|_| place.kind == TemplateKind::Template);
-        entries.extend(layout.cloned());
-        let sources: Vec<_> = entries.iter().map(|it| it.source.clone()).collect();
-        for source in sources {
-            for partial in called_by(&source, &blocks) {
-                if !entries.contains(partial) {
-                    entries.push(partial.clone());
-                }
+        let mut called: VecDeque<String> =
+            entries.iter().flat_map(|it| calls(&it.source)).collect();
+        while let Some(name) = called.pop_front() {
+            let kind = TemplateKind::Partial;
+            let is_known = entries.iter().any(|it| it.kind == kind && it.slug.as_str() == name);
+            let Ok(slug) = name.parse() else { continue };
+            if is_known || entries.len() > MAX_PARTIALS {
+                continue;
+            }
+            if let Some(row) = self.store.template(owner, kind, &slug).await? {
+                let partial = entry(&row);
+                called.extend(calls(&partial.source));
+                entries.push(partial);
             }
         }
         Ok(files(&entries))
     }
 
     /// All of one kind that are in use.
-    async fn entries(
+    async fn add_entries(
         &self,
         owner: TemplateOwner,
         kind: TemplateKind,
-    ) -> Result<Vec<Entry>, AuthoringError> {
-        let mut entries = Vec::new();
+        entries: &mut Vec<Entry>,
+    ) -> Result<(), AuthoringError> {
+        let mut unpacked: usize = entries.iter().map(|it| bytes(&it.source)).sum();
         let mut after: Option<String> = None;
         loop {
             let filter = TemplateFilter { owner, kind, after: after.as_deref(), limit: PAGE };
             let rows = self.store.list_templates(&filter).await?;
-            entries.extend(rows.iter().filter(|it| it.archived_at.is_none()).map(entry));
+            for row in rows.iter().filter(|it| it.archived_at.is_none()) {
+                let entry = entry(row);
+                unpacked += bytes(&entry.source);
+                entries.push(entry);
+            }
+            if unpacked > MAX_UNPACKED_BYTES {
+                return Err(AuthoringError::Large);
+            }
             let is_last = rows.len() < usize::try_from(PAGE).unwrap_or(usize::MAX);
             match rows.last() {
                 Some(last) if !is_last => after = Some(last.slug.to_string()),
-                Some(_) | None => return Ok(entries),
+                Some(_) | None => return Ok(()),
             }
         }
     }
@@ -205,10 +218,14 @@ impl Authoring {
             let message = format!("has more than {MAX_IMPORTED} templates, layouts and partials");
             return Err(AuthoringError::fault("", "too_many", message));
         }
-        let mut steps = Vec::with_capacity(entries.len());
+        let (mut steps, mut held) = (Vec::with_capacity(entries.len()), 0);
         for entry in entries {
             let place = Place { owner, kind: entry.kind, slug: entry.slug.clone() };
             let row = self.store.template(owner, place.kind, &place.slug).await?;
+            held += row.as_ref().map_or(0, |row| bytes(newest(row)));
+            if held > MAX_UNPACKED_BYTES {
+                return Err(AuthoringError::Large);
+            }
             steps.push(Step::new(entry, row, &state, options));
         }
         if steps.iter().all(|it| it.done.outcome != ImportOutcome::Conflict)
@@ -414,6 +431,10 @@ fn skip(steps: &mut [Step]) {
     }
 }
 
+fn bytes(source: &TemplateSource) -> usize {
+    json!(source).to_string().len()
+}
+
 fn entry(row: &TemplateRow) -> Entry {
     Entry { kind: row.kind, slug: row.slug.clone(), source: newest(row).clone() }
 }
@@ -426,19 +447,4 @@ fn files(entries: &[Entry]) -> Files {
     }
     files.put(STATE.to_owned(), State { digests }.text());
     files
-}
-
-/// The partials that a source calls, and that these call, as far as they are among `all`.
-fn called_by<'a>(source: &TemplateSource, all: &'a [Entry]) -> Vec<&'a Entry> {
-    let mut called: VecDeque<String> = calls(source).into();
-    let mut found: Vec<&Entry> = Vec::new();
-    while let Some(name) = called.pop_front() {
-        let is_it = |it: &&Entry| it.kind == TemplateKind::Partial && it.slug.as_str() == name;
-        let Some(entry) = all.iter().find(is_it) else { continue };
-        if !found.contains(&entry) {
-            called.extend(calls(&entry.source));
-            found.push(entry);
-        }
-    }
-    found
 }

@@ -38,6 +38,7 @@ pub fn refused(error: AuthoringError) -> Problem {
         AuthoringError::Breaking { changes, sent, .. } => conflict().with_breaking(changes, sent),
         AuthoringError::Taken { .. }
         | AuthoringError::Changed { .. }
+        | AuthoringError::Large
         | AuthoringError::TooManyTouched { .. }
         | AuthoringError::InUse { .. }
         | AuthoringError::Sent { .. }
