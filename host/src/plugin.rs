@@ -17,7 +17,7 @@ mod slots;
 
 pub use config::{binding, slot};
 pub use kinds::{domain, mjml, plan, renderer};
-pub use promotion::error::LoadError;
+pub use promotion::error::{LoadError, ReadError};
 pub use promotion::{
     builtin_cases, comparison, evidence, golden_cases, impact, installed, measure, shadow,
     validation,

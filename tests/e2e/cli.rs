@@ -170,7 +170,7 @@ fn a_template_with_faults_is_not_published_and_each_fault_has_its_place() {
 }
 
 #[tokio::test]
-async fn a_key_works_from_the_moment_it_is_made_to_the_moment_it_is_switched_off() {
+async fn a_key_works_from_its_creation_until_it_is_switched_off() {
     let server = Server::dev();
     let account = server.dev_output("accountId").to_owned();
     for _ in 0..5 {
@@ -340,7 +340,7 @@ fn a_configuration_with_a_fault_names_the_line_and_what_would_be_right() {
 }
 
 #[test]
-fn check_tells_every_fault_of_a_configuration_and_of_the_files_that_it_names() {
+fn check_tells_every_fault_of_a_configuration_and_of_its_files() {
     let server = Server::dev();
     let check = |text: &str| {
         let file = server.scratch("checked.toml");

@@ -58,7 +58,7 @@ async fn listeners_wait_for_descriptors_and_say_so_once() {
 
 /// 150 is less than the connections that a configuration allows by default.
 #[tokio::test]
-async fn a_server_with_few_descriptors_accepts_fewer_connections_and_answers_probes() {
+async fn a_server_with_few_descriptors_takes_fewer_connections() {
     let server = Server::start(Launch::dev().with_open_files(150));
     assert!(server.log().contains("so fewer are accepted; raise the limit"), "{}", server.log());
     let idle = async |address: &str| {

@@ -4,7 +4,7 @@ use reqwest::Method;
 use waxwing_tests::Server;
 
 #[tokio::test]
-async fn anybody_reads_a_page_of_every_operation_that_loads_nothing_from_elsewhere() {
+async fn anybody_reads_a_page_of_all_operations_that_loads_nothing() {
     let server = Server::dev();
     let answer = server.request(Method::GET, "/docs").send().await.expect("an answer");
     assert_eq!(answer.status(), 200);

@@ -290,7 +290,7 @@ async fn a_text_part_is_made_from_the_html_where_the_template_has_none() {
 }
 
 #[tokio::test]
-async fn every_starter_template_renders_with_its_example_and_without_its_optional_variables() {
+async fn every_starter_template_renders_with_and_without_optional_variables() {
     let server = Server::dev();
     let account = server.dev_output("accountId");
     let list = server.cli(&["template", "list", "--account", account]);

@@ -109,7 +109,7 @@ async fn every_client_shows_why_a_letter_was_refused() {
 }
 
 #[tokio::test]
-async fn an_application_sends_a_hundred_letters_over_the_connections_that_it_keeps() {
+async fn an_application_sends_a_hundred_letters_over_kept_connections() {
     let clients = ALL.into_iter().filter_map(|client| Some((client, client.send_each?)));
     for (client, send_each) in clients.filter(|(client, _)| client.is_here()) {
         let server = Server::dev();

@@ -33,7 +33,7 @@ fn addresses(list: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn an_address_holds_from_the_answer_on_and_mail_flows_again_from_its_removal_on() {
+async fn an_address_is_suppressed_from_the_answer_on_until_its_removal() {
     let server = Server::dev();
     let ann = holder(&server);
     for round in 0..3 {

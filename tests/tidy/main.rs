@@ -11,3 +11,4 @@ mod layers;
 mod links;
 mod log_fields;
 mod sources;
+mod test_names;

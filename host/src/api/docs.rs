@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_loads_nothing_and_its_policy_allows_its_own_style_and_script_only() {
+    fn the_page_loads_nothing_and_allows_its_own_style_and_script_only() {
         let html = html();
         for outside in
             ["<img", "<iframe", "<script ", "src=\"", "url(", "@import", "onclick", " style=\""]

@@ -240,7 +240,7 @@ fn a_listener_that_is_no_address_is_told_what_one_looks_like() {
 }
 
 #[test]
-fn what_is_wrong_with_the_file_is_said_without_its_line_where_a_password_may_stand() {
+fn a_fault_of_the_file_is_told_without_its_line_which_may_hold_a_password() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("waxwing.toml");
     let smarthost = "{name=\"a\",host=\"h\",password=\"TOPSECRET\",weight=\"x\"}";

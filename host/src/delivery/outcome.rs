@@ -7,6 +7,7 @@ use crate::clock::Timestamp;
 use crate::id::AccountId;
 use crate::message::status::{EnhancedCode, ReplyClass, ServerReply, Stage, classify};
 use crate::message::waits_for::{Hosts, WaitsFor};
+use crate::store::records::AttemptEnding;
 
 const SANDBOX: &str = "sandbox";
 const DIRECT: &str = "direct";
@@ -201,21 +202,26 @@ impl Outcome {
         }
     }
 
-    /// The reply's code and the enhanced status code.
+    /// What is recorded of it.
     #[must_use]
-    pub fn into_codes(self) -> (Option<u16>, Option<String>) {
+    pub fn into_ending(self) -> AttemptEnding {
         let reply = match self {
-            Self::Failed(reason) => return (None, reason.enhanced().map(ToOwned::to_owned)),
+            Self::Failed(reason) => {
+                let enhanced = reason.enhanced().map(ToOwned::to_owned);
+                return AttemptEnding::NoReply { enhanced };
+            }
+            Self::Deferred(Deferral::MayHaveArrived) => return AttemptEnding::MayHaveArrived,
             Self::Delivered(reply)
             | Self::Relayed(reply)
             | Self::Bounced(reply, _)
             | Self::Deferred(Deferral::Refused(reply)) => Some(reply),
             Self::Deferred(Deferral::BackOff(reply, _)) => reply,
-            Self::Deferred(
-                Deferral::NoReply | Deferral::MayHaveArrived | Deferral::UnresolvedMx(_),
-            ) => None,
+            Self::Deferred(Deferral::NoReply | Deferral::UnresolvedMx(_)) => None,
         };
-        reply.map_or((None, None), |it| (Some(it.code), it.enhanced))
+        match reply {
+            Some(ReplyCode { code, enhanced }) => AttemptEnding::Reply { code, enhanced },
+            None => AttemptEnding::NoReply { enhanced: None },
+        }
     }
 }
 

@@ -118,7 +118,7 @@ pub enum Stage {
 }
 
 /// A session that did not come about.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{stage}: {cause}")]
 pub struct Broken {
     /// How far it came.
@@ -133,7 +133,7 @@ pub struct Broken {
 ///
 /// A kept connection that was gone before its first command came through is known by its stage
 /// ([`Stage::Reset`] or [`Stage::Mail`]), by not being usable, and by a cause that is no reply but 421.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{stage}: {cause}")]
 pub struct Refused {
     /// How far it came.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// How a [`Resolver`] asks.
+/// How a [`super::Resolver`] asks.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Asked in this order; none means those of the system.

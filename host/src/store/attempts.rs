@@ -2,7 +2,7 @@
 
 use super::StoreError;
 use super::database::{Tx, args, inserts};
-use super::records::Settlement;
+use super::records::{AttemptEnding, Settlement};
 
 /// Keeps the attempts of settlements. One that was made twice, after a crash, is kept with its last end.
 pub async fn put(tx: &mut Tx, settled: &[&Settlement]) -> Result<(), StoreError> {
@@ -14,15 +14,15 @@ pub async fn put(tx: &mut Tx, settled: &[&Settlement]) -> Result<(), StoreError>
             attempt.started_at.millis(),
             attempt.ended_at.millis(),
             &attempt.route,
-            &attempt.host,
-            &attempt.address,
+            attempt.host.as_ref().map(|it| &it.name),
+            attempt.host.as_ref().map(|it| &it.address),
             &attempt.tls,
             settlement.verdict.state().as_str(),
-            attempt.code,
-            &attempt.enhanced,
+            attempt.ending.code(),
+            attempt.ending.enhanced(),
             &attempt.reply,
             lz4_flex::compress_prepend_size(attempt.conversation.as_bytes()),
-            attempt.is_uncertain,
+            attempt.ending == AttemptEnding::MayHaveArrived,
         ]
     });
     inserts(

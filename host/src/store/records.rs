@@ -20,7 +20,9 @@ use crate::message::state::MessageState;
 use crate::message::waits_for::WaitsFor;
 use crate::template::version::Dictionary;
 
-pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses, SuppressionKind};
+pub use bounce::{
+    BounceClass, BounceFacts, EarlierFailure, NewSuppression, Suppresses, SuppressionKind,
+};
 pub use commit::{
     Accepted, Answer, CommitFacts, CreditEvent, CreditEventKind, IdempotencyKey, JobOutcome,
     JobVerdict, Verdict,
@@ -408,20 +410,55 @@ pub struct AttemptRecord {
     pub ended_at: Timestamp,
     /// `sandbox`, `direct`, or the name of a smarthost.
     pub route: String,
-    /// The host that answered, or did not.
-    pub host: Option<String>,
-    /// Its address and port.
-    pub address: Option<String>,
+    /// The host that answered, or did not; none where the attempt did not come so far.
+    pub host: Option<AttemptHost>,
     /// How the connection was encrypted.
     pub tls: Option<String>,
-    /// The reply's code (RFC 5321 section 4.2).
-    pub code: Option<u16>,
-    /// Its enhanced status code (RFC 3463), as in `5.1.1`.
-    pub enhanced: Option<String>,
-    /// Its words, or what happened where there was no reply.
+    pub ending: AttemptEnding,
+    /// The words of the reply, or what happened where there was none.
     pub reply: String,
     /// The dialog, line by line, without the message's content and any secret.
     pub conversation: String,
-    /// Whether the message may have arrived nevertheless.
-    pub is_uncertain: bool,
+}
+
+/// A host that an attempt went to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttemptHost {
+    pub name: String,
+    /// With its port.
+    pub address: String,
+}
+
+/// What was known when an attempt was over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AttemptEnding {
+    /// A server replied.
+    Reply {
+        /// RFC 5321 section 4.2.
+        code: u16,
+        /// The enhanced status code (RFC 3463), as in `5.1.1`.
+        enhanced: Option<String>,
+    },
+    /// No server replied, and the message has not arrived. DNS may have said why, as an enhanced status code.
+    NoReply { enhanced: Option<String> },
+    /// The end of the message was sent, and no reply came.
+    MayHaveArrived,
+}
+
+impl AttemptEnding {
+    #[must_use]
+    pub fn code(&self) -> Option<u16> {
+        match self {
+            Self::Reply { code, .. } => Some(*code),
+            Self::NoReply { .. } | Self::MayHaveArrived => None,
+        }
+    }
+
+    #[must_use]
+    pub fn enhanced(&self) -> Option<&str> {
+        match self {
+            Self::Reply { enhanced, .. } | Self::NoReply { enhanced } => enhanced.as_deref(),
+            Self::MayHaveArrived => None,
+        }
+    }
 }

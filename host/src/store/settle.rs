@@ -9,7 +9,9 @@ use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::Refund;
 use crate::store::StoreError;
-use crate::store::records::{AfterAttempt, BounceFacts, End, Settlement, Suppresses};
+use crate::store::records::{
+    AfterAttempt, BounceFacts, EarlierFailure, End, Settlement, Suppresses,
+};
 
 /// The states stand in the text: only so SQLite knows the index (`tests/states`).
 pub const ANOTHER_FAILURE: &str = "-- settle: another failure
@@ -92,10 +94,10 @@ async fn judge_recipient(
             suppress(tx, id, suppresses, now).await?;
             let attempt = &settlement.attempt;
             let facts = BounceFacts {
-                code: attempt.code,
-                enhanced: attempt.enhanced.clone(),
+                code: attempt.ending.code(),
+                enhanced: attempt.ending.enhanced().map(ToOwned::to_owned),
                 class: suppresses.bounce_class(),
-                remote_host: attempt.host.clone(),
+                remote_host: attempt.host.as_ref().map(|it| it.name.clone()),
             };
             events::add_bounce_facts(tx, id, &facts, now).await
         }
@@ -108,21 +110,21 @@ async fn suppress(
     suppresses: &Suppresses,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    match suppresses {
-        Suppresses::Nobody => Ok(()),
-        Suppresses::Now(new) => suppressions::put(tx, new, now).await,
-        Suppresses::AfterAnotherFailure { new, since, until } => {
-            let another = sql(ANOTHER_FAILURE)
+    let earlier = match suppresses.evidence() {
+        None => EarlierFailure::None,
+        Some((since, until)) => {
+            let row = sql(ANOTHER_FAILURE)
                 .bind(message)
                 .bind(since.millis())
                 .bind(until.millis())
                 .optional(&mut *tx)
                 .await?;
-            match another {
-                Some(_) => suppressions::put(tx, new, now).await,
-                None => Ok(()),
-            }
+            if row.is_some() { EarlierFailure::Found } else { EarlierFailure::None }
         }
+    };
+    match suppresses.entry(earlier) {
+        Some(new) => suppressions::put(tx, new, now).await,
+        None => Ok(()),
     }
 }
 

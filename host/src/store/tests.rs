@@ -36,9 +36,9 @@ use crate::journey::commit::decide::{Rules, decide};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
-    AfterAttempt, Answer, AttemptRecord, Body, BodyOf, Due, Idempotency, Job, JobOutcome, Lease,
-    LeaseFacts, NewMessage, NewSuppression, ReturnPath, Settlement, Slot, Suppresses,
-    SuppressionKind,
+    AfterAttempt, Answer, AttemptEnding, AttemptRecord, Body, BodyOf, Due, Idempotency, Job,
+    JobOutcome, Lease, LeaseFacts, NewMessage, NewSuppression, ReturnPath, Settlement, Slot,
+    Suppresses, SuppressionKind,
 };
 use crate::template::source::TemplateSource;
 
@@ -257,13 +257,10 @@ fn settled(lease: &Lease, verdict: AfterAttempt) -> Settlement {
             ended_at: NOW,
             route: "direct".to_owned(),
             host: None,
-            address: None,
             tls: None,
-            code: Some(250),
-            enhanced: None,
+            ending: AttemptEnding::Reply { code: 250, enhanced: None },
             reply: "250 OK".to_owned(),
             conversation: "S: 250 OK".to_owned(),
-            is_uncertain: false,
         },
     }
 }
@@ -421,7 +418,7 @@ async fn a_message_that_is_given_up_and_may_have_arrived_is_not_paid_back() {
     fixture.commit(&[fixture.job(1, 1).await]).await;
     let leases = lease(&fixture.store, "one", NOW).await;
     let mut given_up = settled(&leases[0], FAILED);
-    given_up.attempt.is_uncertain = true;
+    given_up.attempt.ending = AttemptEnding::MayHaveArrived;
     fixture.store.settle("one", &[given_up], NOW).await.expect("settles");
     assert_eq!(fixture.balance().await, 0);
 }

@@ -3,15 +3,13 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use http::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
 use serde::Serialize;
 use serde_json::{Value, json};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc2822;
 use utoipa::ToSchema;
 
 use super::guard::{Guard, Schemes};
@@ -218,17 +216,6 @@ fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     if !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit()) {
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
-    let at = date(text)?;
-    Some(now.until(Timestamp::from_millis(at.unix_timestamp() * 1_000)))
-}
-
-/// RFC 9110 section 5.6.7: a date in the form of today, of RFC 850, or of `asctime`.
-fn date(text: &str) -> Option<OffsetDateTime> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let today = match words.as_slice() {
-        [_, date, time, "GMT"] => format!("{} {time} GMT", date.replace('-', " ")),
-        [_, month, day, time, year] => format!("{day} {month} {year} {time} GMT"),
-        _ => text.to_owned(),
-    };
-    OffsetDateTime::parse(&today, &Rfc2822).ok()
+    let at = httpdate::parse_http_date(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(now.until(Timestamp::from_millis(0).after(at)))
 }

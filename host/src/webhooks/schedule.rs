@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn probes_are_as_far_apart_as_it_has_failed_and_in_labs_no_farther_than_attempts() {
+    fn probes_are_as_far_apart_as_it_has_failed_and_closer_in_labs() {
         let probe =
             |schedule: &Schedule, failing| schedule.probe(Duration::from_secs(failing)).as_millis();
         for (failing, pause) in [(0, 100), (1, 500), (119, 59_500), (1_000_000, 60_000)] {

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_right_record_at_the_end_is_right_and_a_wrong_one_says_where_it_stands() {
+    fn a_record_at_the_end_of_a_chain_is_judged_and_says_where_it_stands() {
         let right = answered("ownership", &["waxwing-verification=tok3n"]);
         assert_eq!(over(&["a.example"], right).status, Status::Satisfied);
         let reading = over(&["a.example", "b.example"], answered("ownership", &["x"]));

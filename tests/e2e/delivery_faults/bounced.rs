@@ -7,7 +7,7 @@ use waxwing_tests::{Launch, Receiver, name_server};
 use super::{mail, smarthosts, started};
 
 #[tokio::test]
-async fn a_bounce_is_posted_with_what_the_server_said_and_whether_the_address_is_suppressed() {
+async fn a_bounce_is_posted_with_the_reply_and_what_it_suppresses() {
     let receiver = Receiver::start().await;
     for (code, reply, enhanced, class, suppressed) in [
         (550, "5.1.1 no such user here", "5.1.1", "hard", true),

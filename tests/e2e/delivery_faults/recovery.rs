@@ -93,7 +93,7 @@ async fn after_a_restart_what_waited_for_a_destination_tries_it_at_once() {
 }
 
 #[tokio::test]
-async fn what_waits_for_its_account_goes_on_when_that_is_activated_while_the_server_is_down() {
+async fn mail_of_an_account_activated_while_the_server_is_down_goes_on() {
     let smarthost = MxServer::start(Behaviour::new());
     let (_dns, mut server, account) = lab_pausing(&smarthost, HOUR).await;
     smarthost.stop();

@@ -62,7 +62,7 @@ async fn a_domain_comes_from_nothing_to_verified_record_by_record() {
 }
 
 #[tokio::test]
-async fn records_that_vanish_are_a_warning_first_and_stop_the_mail_when_the_grace_is_over() {
+async fn records_that_vanish_are_a_warning_and_stop_the_mail_after_the_grace() {
     let (dns, mut server) = lab().await;
     let account = holder(&server);
     let (key, name) = (account.key.as_str(), "vanish.example");
@@ -101,7 +101,7 @@ async fn records_that_vanish_are_a_warning_first_and_stop_the_mail_when_the_grac
 }
 
 #[tokio::test]
-async fn mail_that_waits_when_its_domain_is_degraded_goes_when_it_is_verified_again() {
+async fn mail_of_a_degraded_domain_goes_when_it_is_verified_again() {
     let dns = name_server().await;
     let launch = Launch::asking(&dns).with("domains", "grace_s", "0");
     let server = Server::start(launch.with("delivery", "retry_pauses_s", "[1]"));

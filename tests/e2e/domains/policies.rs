@@ -49,7 +49,7 @@ async fn added_and_checked(server: &Server, name: &str) -> Domain {
 }
 
 #[tokio::test]
-async fn a_policy_that_is_content_with_everything_verifies_nothing_without_the_proof() {
+async fn a_policy_that_accepts_everything_verifies_nothing_without_the_proof() {
     let (dns, server) = lab_with_guests().await;
     install(&server, "lenient-domain").await;
     let domain = added_and_checked(&server, "lenient.example").await;

@@ -126,7 +126,7 @@ async fn every_message_verifies_at_every_moment_of_a_rotation() {
 }
 
 #[tokio::test]
-async fn a_rotation_takes_nothing_away_while_it_lasts_and_waits_for_both_records() {
+async fn a_rotation_takes_nothing_away_and_waits_for_both_records() {
     let (dns, server) = lab().await;
     let (key, name) = (server.key(), "waits.example");
     let before = server.verified_domain(&dns, key, name).await;
@@ -218,7 +218,7 @@ async fn a_domain_that_was_never_verified_gets_its_new_keys_at_once() {
 }
 
 #[tokio::test]
-async fn a_degraded_domain_gets_its_new_keys_at_once_and_waiting_mail_is_signed_with_them() {
+async fn a_degraded_domain_signs_waiting_mail_with_its_new_keys_at_once() {
     let dns = name_server().await;
     let launch = Launch::asking(&dns).with("domains", "grace_s", "0");
     let server = Server::start(launch.with("delivery", "retry_pauses_s", "[1]"));

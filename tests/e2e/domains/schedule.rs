@@ -43,7 +43,7 @@ async fn a_domain_becomes_verified_warned_and_degraded_by_itself() {
 }
 
 #[tokio::test]
-async fn a_domain_that_nobody_publishes_is_given_up_and_comes_back_when_it_is_asked_for() {
+async fn an_unpublished_domain_is_given_up_and_comes_back_on_request() {
     let dns = name_server().await;
     let server = Server::start(eager(&dns).with("domains", "give_up_s", "2"));
     let (key, name) = (server.key(), "given-up.example");

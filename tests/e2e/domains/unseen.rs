@@ -122,7 +122,7 @@ async fn a_warned_domain_is_not_degraded_while_it_cannot_be_seen() {
 }
 
 #[tokio::test]
-async fn one_record_that_was_seen_to_be_gone_counts_beside_others_that_were_not_seen() {
+async fn one_record_seen_to_be_gone_counts_beside_unseen_ones() {
     let (dns, server) = lab().await;
     let (key, name) = (server.key(), "partly.example");
     let verified = server.verified_domain(&dns, key, name).await;

@@ -139,7 +139,7 @@ async fn every_fault_of_an_account_is_named_at_once() {
 }
 
 #[tokio::test]
-async fn the_holder_of_an_account_changes_its_name_its_sender_and_how_strict_it_is() {
+async fn an_account_holder_changes_its_name_its_sender_and_its_strictness() {
     let server = Server::dev();
     let account = holder(&server);
     let change =

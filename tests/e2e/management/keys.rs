@@ -167,7 +167,7 @@ async fn a_key_of_an_operator_is_changed_by_operators_only() {
 }
 
 #[tokio::test]
-async fn an_operator_makes_keys_for_any_account_and_operators_with_no_more_than_it_has() {
+async fn an_operator_makes_keys_for_any_account_with_no_more_than_its_own() {
     let server = Server::dev();
     let account = server.open_account("pro", 10);
     let operator = operator(&server);

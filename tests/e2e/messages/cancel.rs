@@ -72,7 +72,7 @@ async fn what_has_left_or_come_to_an_end_is_not_called_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_that_is_called_back_while_it_is_sent_is_delivered_or_refunded_and_never_both() {
+async fn a_message_cancelled_under_way_is_delivered_or_refunded_never_both() {
     const MESSAGES: usize = 200;
     let server = Server::dev();
     let ann = holder(&server, 1_000);

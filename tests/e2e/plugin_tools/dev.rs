@@ -103,7 +103,7 @@ async fn costs(server: &Server, credits: i64) {
 }
 
 #[tokio::test]
-async fn a_save_changes_what_the_running_server_charges_and_a_broken_one_does_not() {
+async fn a_save_changes_what_the_server_charges_and_a_broken_one_does_not() {
     let server = Server::dev();
     let desk = Desk::new();
     project(&desk);

@@ -17,7 +17,7 @@ async fn recorded(server: &Server, calls: i64) {
 }
 
 #[tokio::test]
-async fn a_plugin_that_is_to_wait_says_what_it_would_change_and_waits_for_the_operator() {
+async fn a_plugin_that_waits_for_the_operator_says_what_it_would_change() {
     let server = server();
     let free = server.open_account("free", 100);
     publish_note(&server, &free.id, "note");
@@ -92,7 +92,7 @@ async fn an_installed_plugin_may_change_as_many_answers_as_the_operator_allows()
 }
 
 #[tokio::test]
-async fn in_the_shadow_callers_are_answered_by_the_live_one_and_differences_are_counted() {
+async fn in_the_shadow_the_live_one_answers_and_differences_are_counted() {
     let server = server();
     let (one, two) = (Component::guest("price-one"), Component::guest("price-two"));
     server.swap(PLAN, &one.bytes, &one.digest).await;
@@ -127,7 +127,7 @@ async fn in_the_shadow_callers_are_answered_by_the_live_one_and_differences_are_
 }
 
 #[tokio::test]
-async fn after_its_shadow_a_plugin_becomes_live_by_itself_where_the_operator_lets_it() {
+async fn after_its_shadow_a_plugin_becomes_live_where_the_operator_lets_it() {
     let server = server();
     let a = Component::guest("visible-a");
     let again = a.marked("another build");
@@ -180,7 +180,7 @@ async fn a_renderer_that_would_break_every_send_does_not_go_live_by_itself() {
 
 /// Its file says whose calls come there; what it is compared on are those of the broader slot.
 #[tokio::test]
-async fn a_slot_without_samples_of_its_own_is_compared_on_those_of_the_slot_it_narrows() {
+async fn a_slot_without_samples_is_compared_on_those_of_the_slot_it_narrows() {
     let server = server();
     let (one, two) = (Component::guest("price-one"), Component::guest("price-two"));
     server.swap(PLAN, &one.bytes, &one.digest).await;
@@ -230,7 +230,7 @@ async fn a_plugin_that_traps_in_the_shadow_harms_nobody_and_is_counted() {
 }
 
 #[tokio::test]
-async fn a_slot_that_is_switched_off_lets_the_built_in_one_answer_until_it_is_on_again() {
+async fn while_a_slot_is_switched_off_the_built_in_one_answers() {
     let mut server = server();
     let (one, two) = (Component::guest("price-one"), Component::guest("price-two"));
     server.swap(PLAN, &one.bytes, &one.digest).await;

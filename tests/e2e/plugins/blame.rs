@@ -43,7 +43,7 @@ async fn a_template_that_only_one_renderer_traps_on_is_that_renderers_fault() {
 }
 
 #[tokio::test]
-async fn a_template_that_two_renderers_trap_on_is_in_quarantine_and_the_renderer_stays() {
+async fn a_template_that_two_renderers_trap_on_is_in_quarantine() {
     let server = server();
     publish_text(&server, "bad-one", "POISON");
     let first = Component::guest("poison-renderer");

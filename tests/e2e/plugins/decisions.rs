@@ -138,7 +138,7 @@ async fn replay(server: &Server, id: &str, with: &[u8]) -> Answer {
 }
 
 #[tokio::test]
-async fn a_recorded_call_gives_the_same_answer_again_and_shows_what_another_one_says() {
+async fn a_recorded_call_is_answered_again_and_by_another_plugin() {
     let server = server();
     let (one, two) = (Component::guest("price-one"), Component::guest("price-two"));
     server.swap(PLAN, &one.bytes, &one.digest).await;

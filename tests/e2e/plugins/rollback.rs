@@ -20,7 +20,7 @@ async fn until_rolled_back(server: &Server, bad: &Component) -> Value {
 }
 
 #[tokio::test]
-async fn a_plugin_whose_first_three_calls_trap_is_rolled_back_and_nothing_is_charged() {
+async fn a_plugin_whose_first_calls_trap_is_rolled_back_and_nothing_charged() {
     let mut server = server();
     let account = server.dev_output("accountId").to_owned();
     let (one, bad) = (Component::guest("price-one"), Component::guest("panic-on-poison"));
@@ -90,7 +90,7 @@ async fn a_policy_that_gives_up_on_every_send_is_rolled_back_and_sends_go_on() {
 }
 
 #[tokio::test]
-async fn five_traps_over_three_inputs_among_good_calls_are_enough_and_two_inputs_are_not() {
+async fn five_traps_over_three_inputs_are_enough_and_two_inputs_are_not() {
     let server = server();
     publish_note(&server, server.dev_output("accountId"), "poison");
     let (one, bad) = (Component::guest("price-one"), Component::guest("panic-on-poison"));

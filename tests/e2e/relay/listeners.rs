@@ -83,7 +83,7 @@ async fn connections_and_failed_logins_behind_a_proxy_are_counted_by_client() {
 }
 
 #[tokio::test]
-async fn a_trusted_proxy_without_a_header_is_refused_and_the_log_says_what_to_do() {
+async fn a_trusted_proxy_without_a_header_is_refused_and_the_log_tells_why() {
     let server = Server::start(behind_a_proxy());
     let mut plain = Smtp::plain(&server).await;
     plain.write(b"EHLO without.a.header\r\n").await.expect("written");

@@ -162,7 +162,7 @@ async fn a_key_that_is_switched_off_in_a_session_sends_nothing_more() {
 }
 
 #[tokio::test]
-async fn test_and_live_keys_share_no_idempotency_key_and_restricted_keys_no_receipt() {
+async fn test_and_live_keys_share_no_idempotency_key_restricted_ones_no_receipt() {
     let server = Server::dev();
     let live = server.open_account("pro", 9);
     let (_, test) = server.make_key(&live.id, &["--test"]);

@@ -37,7 +37,7 @@ async fn html(server: &Server, slug: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_change_of_a_layout_or_partial_is_a_new_version_of_everything_that_it_touches() {
+async fn a_changed_layout_or_partial_is_a_new_version_of_all_that_it_touches() {
     let server = Server::dev();
     published(&server, TEMPLATES).await;
     assert!(html(&server, "t0").await.contains("<main><p>Ada</p></main><i>foot 1</i>"));
@@ -118,7 +118,7 @@ async fn kill_9_while_a_layout_is_published_leaves_all_of_it_or_nothing() {
 }
 
 #[tokio::test]
-async fn a_layout_of_the_server_is_every_accounts_and_an_accounts_own_stands_before_it() {
+async fn a_layout_of_the_server_is_for_all_and_an_accounts_own_comes_first() {
     let server = Server::dev();
     let account = server.open_account("pro", 10);
     let shared = "/v1/layouts?owner=server";

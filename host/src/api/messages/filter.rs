@@ -73,13 +73,12 @@ impl ListQuery {
     }
 }
 
-fn states(text: &str) -> Result<Vec<MessageState>, String> {
-    let read = |word: &str| {
-        let state = MessageState::from_name(word);
-        state.ok_or_else(|| {
-            let known: Vec<&str> = MessageState::ALL.iter().map(|it| it.as_str()).collect();
-            format!("must be of {}, with commas between them", known.join(", "))
-        })
-    };
+/// A word that is the name of no state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be of {}, with commas between them", MessageState::ALL.map(MessageState::as_str).join(", "))]
+struct UnknownState;
+
+fn states(text: &str) -> Result<Vec<MessageState>, UnknownState> {
+    let read = |word: &str| MessageState::from_name(word).ok_or(UnknownState);
     text.split(',').map(read).collect()
 }

@@ -9,7 +9,7 @@ use super::online::OnlineError;
 use super::record_error::RecordError;
 use super::scaffold::project::ProjectError;
 use crate::config::ConfigError;
-use crate::plugin::files::ReadError;
+use crate::plugin::ReadError;
 use crate::plugin::signature::SignatureError;
 use crate::plugin::slot::{BadSlotConfig, BadSlotName};
 use crate::plugin::{CallFailure, LoadError};
@@ -48,6 +48,8 @@ pub enum ToolError {
         /// Why there is none.
         failure: CallFailure,
     },
+    #[error("{} cannot be watched: {source}", path.display())]
+    Watch { path: PathBuf, source: notify::Error },
     /// It is too large.
     #[error(transparent)]
     Read(#[from] ReadError),

@@ -8,7 +8,7 @@ use clap::Args;
 use super::error::ToolError;
 use super::local_validation::{ToolHost, read};
 use super::scaffold::project::{Project, ProjectKind};
-use crate::plugin::files::ReadError;
+use crate::plugin::ReadError;
 use crate::plugin::slot::{SlotConfig, SlotName};
 use crate::plugin::validation::Candidate;
 use crate::plugin::{Artifact, Kind};

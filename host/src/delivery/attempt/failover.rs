@@ -350,9 +350,17 @@ fn is_closed(refused: &Refused, patience: Patience) -> bool {
         return false;
     }
     let is_gone = match &refused.cause {
-        Cause::Io(_) | Cause::Timeout | Cause::Protocol(Violation::Unsolicited) => true,
+        Cause::Io(_)
+        | Cause::Closed
+        | Cause::SessionOver
+        | Cause::Timeout
+        | Cause::Protocol(Violation::Unsolicited) => true,
         Cause::Reply(reply) => reply.code == 421,
-        Cause::Protocol(_) | Cause::Tls(_) | Cause::Certificate(_) | Cause::Unsupported(_) => false,
+        Cause::Protocol(_)
+        | Cause::Tls(_)
+        | Cause::UnnameableHost { .. }
+        | Cause::Certificate(_)
+        | Cause::Unsupported(_) => false,
     };
     match refused.stage {
         Stage::Reset => true,

@@ -66,9 +66,12 @@ impl HostOutcome {
         let reply = match &cause {
             Cause::Reply(reply) => Some(code(reply)),
             Cause::Io(_)
+            | Cause::Closed
+            | Cause::SessionOver
             | Cause::Timeout
             | Cause::Protocol(_)
             | Cause::Tls(_)
+            | Cause::UnnameableHost { .. }
             | Cause::Certificate(_)
             | Cause::Unsupported(_) => None,
         };
@@ -91,9 +94,12 @@ impl HostOutcome {
             Cause::Reply(reply) => Self::new(replied(reply, *stage), said(reply)),
             Cause::Unsupported(what) => Self::new(HostVerdict::Incapable, what.to_string()),
             Cause::Io(_)
+            | Cause::Closed
+            | Cause::SessionOver
             | Cause::Timeout
             | Cause::Protocol(_)
             | Cause::Tls(_)
+            | Cause::UnnameableHost { .. }
             | Cause::Certificate(_) => {
                 let is_silent = matches!(cause, Cause::Timeout);
                 let why = reason(cause, *stage);
@@ -195,9 +201,12 @@ fn reason(cause: &Cause, stage: Stage) -> String {
             format!("it answers `{said}` {}", at(stage))
         }
         Cause::Io(_)
+        | Cause::Closed
+        | Cause::SessionOver
         | Cause::Timeout
         | Cause::Protocol(_)
         | Cause::Tls(_)
+        | Cause::UnnameableHost { .. }
         | Cause::Certificate(_)
         | Cause::Unsupported(_) => words(cause, stage),
     }
@@ -207,10 +216,14 @@ fn words(cause: &Cause, stage: Stage) -> String {
     let at = at(stage);
     let words = match cause {
         Cause::Reply(reply) => format!("{} ({at})", said(reply)),
-        Cause::Io(error) => format!("the connection failed {at}: {error}"),
+        Cause::Io(_) | Cause::Closed | Cause::SessionOver => {
+            format!("the connection failed {at}: {cause}")
+        }
         Cause::Timeout => format!("no answer in time {at}"),
         Cause::Protocol(what) => format!("not understood {at}: {what}"),
-        Cause::Tls(what) => format!("no encrypted connection {at}: {what}"),
+        Cause::Tls(_) | Cause::UnnameableHost { .. } => {
+            format!("no encrypted connection {at}: {cause}")
+        }
         Cause::Certificate(what) => format!(
             "no encrypted connection {at}: {what} (an authority of your own is trusted by [delivery] \
              ca_file)"

@@ -8,8 +8,8 @@ use crate::delivery::outcome::{
 };
 use crate::id::MessageId;
 use crate::store::records::{
-    AfterAttempt, AttemptRecord, BackedOff, Due, Interrupted, Lease, NewSuppression, Settlement,
-    Suppresses, SuppressionKind,
+    AfterAttempt, AttemptEnding, AttemptHost, AttemptRecord, BackedOff, Due, Interrupted, Lease,
+    NewSuppression, Settlement, Suppresses, SuppressionKind,
 };
 
 const MINUTE: u64 = 60;
@@ -123,9 +123,7 @@ impl RetrySchedule {
             }
         };
         let Contact { route, host, tls, conversation } = contact;
-        let (host, address) = host.unzip();
-        let is_uncertain = matches!(outcome, Outcome::Deferred(Deferral::MayHaveArrived));
-        let (code, enhanced) = outcome.into_codes();
+        let host = host.map(|(name, address)| AttemptHost { name, address: address.to_string() });
         Settlement {
             message_id: lease.message_id,
             account_id: lease.account_id,
@@ -137,13 +135,10 @@ impl RetrySchedule {
                 ended_at: now,
                 route: route.map(|it| it.to_string()).unwrap_or_default(),
                 host,
-                address: address.map(|it| it.to_string()),
                 tls,
-                code,
-                enhanced,
+                ending: outcome.into_ending(),
                 reply: said,
                 conversation,
-                is_uncertain,
             },
         }
     }
@@ -220,13 +215,10 @@ pub fn interrupted(interrupted: Interrupted, now: Timestamp) -> Settlement {
             ended_at: now,
             route: String::new(),
             host: None,
-            address: None,
             tls: None,
-            code: None,
-            enhanced: None,
+            ending: AttemptEnding::MayHaveArrived,
             reply: reason.to_owned(),
             conversation: String::new(),
-            is_uncertain: true,
         },
     }
 }

@@ -497,9 +497,9 @@ impl Worker {
                 state,
                 route = attempt.route,
                 domain = lease.recipient.domain().map(tracing::field::display),
-                host = attempt.host,
-                code = attempt.code,
-                enhanced = attempt.enhanced,
+                host = attempt.host.as_ref().map(|it| &it.name),
+                code = attempt.ending.code(),
+                enhanced = attempt.ending.enhanced(),
                 next_attempt = settlement.verdict.next_attempt().map(tracing::field::display),
                 "delivery attempted"
             );

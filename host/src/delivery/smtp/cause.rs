@@ -1,17 +1,25 @@
 //! What stops a session or a message.
 
+use std::io;
+use std::sync::Arc;
+
 use waxwing_smtp::client::reply::Reply;
 use waxwing_smtp::client::violation::Violation;
 
 /// What stops a session or a message.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Cause {
     /// The server says no.
     #[error("{0}")]
     Reply(Reply),
-    /// The connection was refused, cut or closed.
+    /// The connection was refused or cut.
     #[error("{0}")]
-    Io(String),
+    Io(#[from] IoFailure),
+    #[error("the server has closed the connection")]
+    Closed,
+    /// A message for a session that an earlier one has ended.
+    #[error("the session is over")]
+    SessionOver,
     /// The server does not answer, or does not listen.
     #[error("no answer in time")]
     Timeout,
@@ -20,13 +28,32 @@ pub enum Cause {
     Protocol(#[from] Violation),
     /// The TLS handshake failed, or the server offers a version or cipher that this client does not take.
     #[error("{0}")]
-    Tls(String),
+    Tls(#[source] rustls::Error),
+    #[error("no certificate can name `{host}`")]
+    UnnameableHost { host: String },
     /// The certificate of the server is not trusted.
     #[error("{0}")]
-    Certificate(String),
+    Certificate(#[source] rustls::Error),
     /// The server does not offer what is needed; it has not been asked.
     #[error("{0}")]
     Unsupported(#[from] Unsupported),
+}
+
+/// An error of the system; two of one kind and number are the same.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct IoFailure(Arc<io::Error>);
+
+impl From<io::Error> for IoFailure {
+    fn from(error: io::Error) -> Self {
+        Self(Arc::new(error))
+    }
+}
+
+impl PartialEq for IoFailure {
+    fn eq(&self, other: &Self) -> bool {
+        (self.0.kind(), self.0.raw_os_error()) == (other.0.kind(), other.0.raw_os_error())
+    }
 }
 
 /// What a message or a login needs and a server does not offer.

@@ -79,7 +79,7 @@ impl Session {
     async fn shake_hands(&mut self, dial: &Dial<'_>, tls: &TlsClient) -> Result<(), End> {
         let Some(connector) = tls.connector(dial.security) else { return Ok(()) };
         let Some(name) = server_name(dial) else {
-            let cause = Cause::Tls(format!("no certificate can name `{}`", dial.host));
+            let cause = Cause::UnnameableHost { host: dial.host.to_owned() };
             return Err(Stage::Handshake.end(cause));
         };
         let version = self.wire.secure(&connector, name, self.timeouts.command).await;

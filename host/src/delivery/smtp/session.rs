@@ -62,9 +62,12 @@ impl Session {
                     Cause::Reply(reply) => !reply.is_goodbye(),
                     Cause::Unsupported(_) => true,
                     Cause::Io(_)
+                    | Cause::Closed
+                    | Cause::SessionOver
                     | Cause::Timeout
                     | Cause::Protocol(_)
                     | Cause::Tls(_)
+                    | Cause::UnnameableHost { .. }
                     | Cause::Certificate(_) => false,
                 };
                 if is_polite {

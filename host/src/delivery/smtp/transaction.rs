@@ -37,7 +37,7 @@ impl Session {
         message: &[u8],
     ) -> Result<Reply, Refused> {
         if !std::mem::replace(&mut self.is_usable, false) {
-            let cause = Cause::Io("the session is over".to_owned());
+            let cause = Cause::SessionOver;
             return Err(Refused { stage: Stage::Mail, cause, usable: false });
         }
         let sent = match self.steps(envelope, message) {

@@ -149,9 +149,12 @@ impl Wire {
         match cause {
             Cause::Reply(_) => {}
             Cause::Io(_)
+            | Cause::Closed
+            | Cause::SessionOver
             | Cause::Timeout
             | Cause::Protocol(_)
             | Cause::Tls(_)
+            | Cause::UnnameableHost { .. }
             | Cause::Certificate(_)
             | Cause::Unsupported(_) => self.transcript.remark(&cause.to_string()),
         }
@@ -266,17 +269,16 @@ async fn connect(address: SocketAddr, local: Option<IpAddr>) -> io::Result<TcpSt
 }
 
 fn closed() -> Cause {
-    Cause::Io("the server has closed the connection".to_owned())
+    Cause::Closed
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` calls")]
 fn failure(error: io::Error) -> Cause {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         Some(
             error @ (rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented),
-        ) => Cause::Certificate(error.to_string()),
-        Some(error) => Cause::Tls(error.to_string()),
+        ) => Cause::Certificate(error.clone()),
+        Some(error) => Cause::Tls(error.clone()),
         None if error.kind() == io::ErrorKind::UnexpectedEof => closed(),
-        None => Cause::Io(error.to_string()),
+        None => Cause::Io(error.into()),
     }
 }

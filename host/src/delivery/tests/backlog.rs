@@ -95,7 +95,7 @@ async fn a_claim_costs_the_same_behind_a_domain_that_takes_nothing() {
 }
 
 #[tokio::test]
-async fn what_waits_for_a_destination_that_is_down_costs_nothing_until_it_is_due_again() {
+async fn mail_for_a_destination_that_is_down_costs_nothing_until_it_is_due() {
     let server = MxServer::start(Behaviour::new());
     server.stop();
     let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;

@@ -83,7 +83,7 @@ async fn a_domain_that_takes_no_mail_fails_at_once_and_is_refunded() {
 
 /// One look at DNS may be wrong: a domain that was not renewed in time, or a zone that was just published.
 #[tokio::test]
-async fn a_domain_that_takes_no_mail_suppresses_an_address_with_its_second_message() {
+async fn a_null_mx_suppresses_an_address_with_its_second_message() {
     let server = server_on("127.0.0.2", 0, Behaviour::new());
     let fixture = fixture(&server).await;
     fixture.dns.record("null.example", "MX", "0 .");
@@ -130,7 +130,7 @@ async fn while_the_resolver_is_down_mail_waits() {
 }
 
 #[tokio::test]
-async fn mail_to_a_known_domain_does_not_wait_for_its_records_to_be_looked_up_again() {
+async fn mail_to_a_known_domain_does_not_wait_for_a_new_lookup() {
     let server = server_on("127.0.0.2", 0, Behaviour::new());
     let fixture = fixture(&server).await;
     fixture.dns.mx("example.com", 10, "mx.example.net");

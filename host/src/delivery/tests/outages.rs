@@ -86,7 +86,7 @@ async fn a_connection_that_is_cut_before_the_final_dot_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_cut_after_the_final_dot_may_double_a_message_under_one_message_id() {
+async fn a_cut_after_the_final_dot_may_double_a_message_under_one_message_id() {
     let silence: fn() -> Reply = Reply::silence;
     for (name, reply) in [("cut", Reply::cut as fn() -> Reply), ("silence", silence)] {
         let first = move |it: &Situation<'_>| {

@@ -10,7 +10,7 @@ use crate::delivery::routing::route::Route;
 use crate::store::{RetryFilter, RetryOutcome};
 
 #[tokio::test]
-async fn after_an_outage_the_first_message_that_is_taken_takes_the_others_with_it() {
+async fn after_an_outage_the_first_accepted_message_requeues_the_others() {
     let server = MxServer::start(Behaviour::new());
     server.stop();
     let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;
@@ -170,7 +170,7 @@ async fn what_was_put_off_for_its_own_sake_waits_for_its_own_moment() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_wanted_is_tried_at_once_and_a_dead_host_is_not_hammered() {
+async fn a_wanted_message_is_tried_at_once_and_a_dead_host_not_hammered() {
     let server = MxServer::start(Behaviour::new());
     server.stop();
     let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;

@@ -40,7 +40,7 @@ async fn tried_once() -> (Fixture, MessageId) {
 }
 
 #[tokio::test]
-async fn a_smarthost_keeps_its_last_error_after_the_back_off_and_after_a_restart() {
+async fn a_smarthost_keeps_its_last_error_after_a_back_off_and_a_restart() {
     let (fixture, _) = tried_once().await;
     let failed = hosts(&fixture).await;
     assert!(matches!(failed.state, HealthState::BackingOff { .. }), "{failed:?}");
@@ -102,7 +102,7 @@ async fn a_retried_message_that_may_not_be_sent_says_so() {
 }
 
 #[tokio::test]
-async fn a_domain_whose_messages_are_all_being_sent_has_hosts_and_a_last_attempt() {
+async fn a_domain_with_all_messages_under_way_has_hosts_and_a_last_attempt() {
     let greylisting = Behaviour::new().reject(Stage::Rcpt, 451, "4.7.1 greylisted");
     let server = MxServer::start(greylisting);
     let setup = Setup::smarthosts(&[smarthost("relay", &server)]);

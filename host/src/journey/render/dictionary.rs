@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_takes_a_third_of_the_room_with_its_templates_example_or_source() {
+    fn with_its_templates_example_a_message_takes_a_third_of_the_room() {
         let source = TemplateSource {
             subject: "Your order".to_owned(),
             html: Some(html(60, "{{ amount }}")),

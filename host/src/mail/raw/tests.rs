@@ -62,7 +62,7 @@ fn date_and_message_id_are_added_where_missing() {
 }
 
 #[test]
-fn a_message_that_is_renewed_keeps_all_but_what_belonged_to_its_first_sending() {
+fn a_renewed_message_keeps_all_but_the_marks_of_its_first_sending() {
     let (first, old) = relay(&COMPLETE.replace("To:", "DKIM-Signature: v=1;\n b=x\nTo:"));
     let sent = first.replace('\n', "\r\n");
     let renewed = RawMessage::renewed(sent.as_bytes()).expect("fit");

@@ -1,8 +1,14 @@
 //! Why a component is rejected for its slot.
 
+use std::io;
+use std::path::PathBuf;
+
+use tokio::task::JoinError;
+
 use super::evidence::EvidenceError;
 use crate::plugin::config::binding::Binding;
 use crate::plugin::config::slot::{BadSlotConfig, SlotName};
+use crate::plugin::records::RecordError;
 use crate::plugin::runtime::error::ComponentError;
 use crate::plugin::runtime::inspect::InspectError;
 use crate::plugin::runtime::kind::Kind;
@@ -15,8 +21,23 @@ pub enum LoadError {
     #[error(transparent)]
     Component(#[from] ComponentError),
     /// It cannot be read, or is larger than it may be.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// What the slot ran before is not in its directory any more.
+    #[error("its bytes are lost or were changed on disk")]
+    Lost,
+    /// Only settings, and for no plugin.
+    #[error(
+        "there is no {slot}.wasm, and {slot}.toml names no kind: say kind = \"plan\", \"domain\" or \
+         \"renderer\" to use the built-in plugin with these settings"
+    )]
+    NoKind { slot: SlotName },
+    /// A golden case of the operator's is not what it must be.
+    #[error("{} cannot be used: {fault}", path.display())]
+    CaseFile { path: PathBuf, fault: CaseFault },
+    /// A defect: a task of this server ended by a panic.
     #[error("{0}")]
-    File(String),
+    Panicked(#[from] JoinError),
     /// Its signature is missing or wrong.
     #[error(transparent)]
     Signature(#[from] SignatureError),
@@ -63,6 +84,39 @@ pub enum LoadError {
     /// What it would change is not known.
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
+}
+
+/// Why a slot's files cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The system says no.
+    #[error("{path} cannot be read: {source}")]
+    Io { path: PathBuf, source: io::Error },
+    /// It is larger than it may be.
+    #[error(
+        "{path} is too large: plugins.max_component_bytes is {limit}; raise it if the component must \
+         be so large (Python's are about 18 MB and need 33554432)"
+    )]
+    TooLarge {
+        path: PathBuf,
+        /// What it may have.
+        limit: u64,
+    },
+}
+
+/// What is wrong with a golden case, or with the folder of all of them.
+#[derive(Debug, thiserror::Error)]
+pub enum CaseFault {
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+    #[error("{0}")]
+    Call(#[from] RecordError),
+    #[error("it is not there")]
+    Missing,
+    #[error("it has more than {max} cases")]
+    TooMany { max: usize },
 }
 
 impl From<InspectError> for LoadError {

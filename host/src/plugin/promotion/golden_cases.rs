@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::error::LoadError;
+use super::error::{CaseFault, LoadError};
 use super::installed::InstalledPlugin;
 use crate::plugin::records::{Call, differences};
 use crate::plugin::runtime::bounded_file;
@@ -37,16 +37,15 @@ pub fn read(kind: Kind, directory: &Path) -> Result<Vec<Case>, LoadError> {
         .collect();
     folders.sort();
     if folders.len() > MAX_CASES {
-        return Err(unusable_file(directory, &format!("it has more than {MAX_CASES} cases")));
+        return Err(unusable_file(directory, CaseFault::TooMany { max: MAX_CASES }));
     }
     folders.into_iter().map(|folder| read_one(kind, folder)).collect()
 }
 
 fn read_one(kind: Kind, directory: PathBuf) -> Result<Case, LoadError> {
     let input = directory.join("input.json");
-    let json = json_file(&input)?.ok_or_else(|| unusable_file(&input, "it is not there"))?;
-    let call =
-        Call::from_json(kind, &json).map_err(|error| unusable_file(&input, &error.to_string()))?;
+    let json = json_file(&input)?.ok_or_else(|| unusable_file(&input, CaseFault::Missing))?;
+    let call = Call::from_json(kind, &json).map_err(|error| unusable_file(&input, error))?;
     let expected = json_file(&directory.join("expected.json"))?;
     let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Case { name, directory, call, expected })
@@ -104,14 +103,12 @@ fn case_failed(validated: &InstalledPlugin, case: &str, detail: String) -> LoadE
 }
 
 fn json_file(path: &Path) -> Result<Option<Value>, LoadError> {
-    let bytes = bounded_file::read(path, MAX_INPUT_BYTES)
-        .map_err(|error| unusable_file(path, &error.to_string()))?;
+    let bytes =
+        bounded_file::read(path, MAX_INPUT_BYTES).map_err(|error| unusable_file(path, error))?;
     let Some(bytes) = bytes else { return Ok(None) };
-    serde_json::from_slice(&bytes)
-        .map(Some)
-        .map_err(|error| unusable_file(path, &error.to_string()))
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| unusable_file(path, error))
 }
 
-fn unusable_file(path: &Path, detail: &str) -> LoadError {
-    LoadError::File(format!("{} cannot be used: {detail}", path.display()))
+fn unusable_file(path: &Path, fault: impl Into<CaseFault>) -> LoadError {
+    LoadError::CaseFile { path: path.to_owned(), fault: fault.into() }
 }

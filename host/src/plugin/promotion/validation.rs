@@ -196,8 +196,7 @@ impl Validator {
             let directory = directory.to_owned();
             let read =
                 tokio::task::spawn_blocking(move || golden_cases::read(kind, &directory)).await;
-            let read = read.map_err(|panicked| LoadError::File(panicked.to_string()))??;
-            for case in read {
+            for case in read?? {
                 // A case with settings of its own is asked of a generation with those.
                 match case.call.settings.clone() {
                     Some(settings) => golden_cases::check(&make(settings).await?, &case).await?,
@@ -261,16 +260,10 @@ impl Validator {
     ) -> Result<(Artifact, Kind, Component), LoadError> {
         let artifact = match &candidate.component {
             Some(artifact) => artifact.clone(),
-            None => builtin::artifact(
-                candidate.config.kind.or_else(|| candidate.slot.builtin_kind()),
-            )
-            .ok_or_else(|| {
-                let slot = &candidate.slot;
-                LoadError::File(format!(
-                    "there is no {slot}.wasm, and {slot}.toml names no kind: say kind = \"plan\", \
-                         \"domain\" or \"renderer\" to use the built-in plugin with these settings"
-                ))
-            })?,
+            None => {
+                builtin::artifact(candidate.config.kind.or_else(|| candidate.slot.builtin_kind()))
+                    .ok_or_else(|| LoadError::NoKind { slot: candidate.slot.clone() })?
+            }
         };
         let (kind, component) = self.loader.compile(&artifact, progress).await?;
         Ok((artifact, kind, component))

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_worse_than_an_answer_and_a_defect_worse_than_a_fault_of_the_sender() {
+    fn a_failure_is_worse_than_an_answer_and_a_defect_than_a_senders_fault() {
         let mail = json!({"subject": "Hi", "text": "Hi"});
         let fault = json!({"failure": {"invalidInput": []}});
         let defect = json!({"failure": {"internal": "no"}});

@@ -16,6 +16,7 @@ use notify::{Event, EventKind, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
 
 use crate::plugin::config::slot::SlotName;
+use crate::plugin::promotion::error::ReadError;
 use crate::plugin::runtime::artifact::Artifact;
 use crate::plugin::runtime::bounded_file;
 
@@ -54,24 +55,6 @@ struct FileStamp {
     bytes: u64,
     modified: Option<SystemTime>,
     identity: u64,
-}
-
-/// Why a slot's files cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The system says no.
-    #[error("{path} cannot be read: {source}")]
-    Io { path: PathBuf, source: io::Error },
-    /// It is larger than it may be.
-    #[error(
-        "{path} is too large: plugins.max_component_bytes is {limit}; raise it if the component must \
-         be so large (Python's are about 18 MB and need 33554432)"
-    )]
-    TooLarge {
-        path: PathBuf,
-        /// What it may have.
-        limit: u64,
-    },
 }
 
 impl Directory {

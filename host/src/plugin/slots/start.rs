@@ -176,9 +176,7 @@ impl Plugins {
         stored: &Stored,
     ) -> Result<InstalledPlugin, LoadError> {
         let component = match &stored.digest {
-            Some(digest) => Some(self.state.load(digest).ok_or_else(|| {
-                LoadError::File("its bytes are lost or were changed on disk".to_owned())
-            })?),
+            Some(digest) => Some(self.state.load(digest).ok_or_else(|| LoadError::Lost)?),
             None => None,
         };
         let candidate = Candidate {

@@ -143,7 +143,7 @@ async fn a_plugin_that_waited_does_not_take_a_binding_that_is_taken_by_now() {
 }
 
 #[tokio::test]
-async fn a_slot_that_is_switched_on_does_not_take_a_binding_that_is_taken_by_now() {
+async fn a_slot_switched_on_again_does_not_take_a_binding_of_another() {
     let dirs = TestDirs::new();
     let host = PluginHost::start(&dirs).await;
     dirs.put("left.toml", "[binding]\nplan = 'pro'\n");

@@ -14,7 +14,7 @@ use crate::plugin::slots::table::Unrendered;
 const ADA: &str = r#"{"name":"Ada"}"#;
 
 #[tokio::test]
-async fn an_input_that_two_generations_trap_on_is_put_aside_and_the_plugin_stays() {
+async fn an_input_that_two_generations_trap_on_is_in_quarantine() {
     let dirs = TestDirs::new();
     let host = PluginHost::start(&dirs).await;
     let poison = waxwing_guests::component("poison-renderer");

@@ -27,7 +27,7 @@ async fn a_broken_file_does_not_stop_what_was_known_to_be_good() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_changed_while_the_server_was_off_is_proven_and_becomes_live() {
+async fn a_file_changed_while_the_server_was_off_is_proven_and_becomes_live() {
     let (dirs, [one, _]) = after_two().await;
     dirs.put("plan-policy.wasm", marked(&one, "while it was off"));
     let host = PluginHost::start(&dirs).await;

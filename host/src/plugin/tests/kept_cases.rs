@@ -23,7 +23,7 @@ fn allowed(credits: u32, reason: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_component_that_answers_a_case_otherwise_is_refused_with_the_difference() {
+async fn a_component_that_fails_a_case_is_refused_with_the_difference() {
     let dirs = TestDirs::new();
     let host = PluginHost::start(&dirs).await;
     case(&dirs, "one-credit", &one_use(), Some(&allowed(1, "price one")));

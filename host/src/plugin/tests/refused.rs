@@ -88,7 +88,7 @@ async fn a_plan_policy_without_an_end_is_refused_with_the_setting_and_its_value(
 }
 
 #[tokio::test]
-async fn a_plan_policy_that_takes_too_much_is_refused_with_the_setting_and_its_value() {
+async fn a_plan_policy_over_a_limit_is_refused_with_the_setting_and_its_value() {
     are_refused_in(
         PLAN,
         PATIENT,
@@ -237,7 +237,7 @@ async fn a_renderer_that_fails_the_hosts_case_is_refused() {
 }
 
 #[tokio::test]
-async fn a_renderer_that_answers_too_much_is_refused_with_the_setting_and_its_value() {
+async fn a_renderer_over_a_limit_is_refused_with_the_setting_and_its_value() {
     let begins = "the plugin huge-body did not pass the built-in case `plain text`: the plugin \
                   huge-body answered too much in render";
     let ends = ": plugins.limits.renderer.output_bytes is 8388608 bytes";

@@ -46,7 +46,7 @@ async fn a_change_of_another_process_is_in_the_facts_that_are_asked_for_next() {
 }
 
 #[tokio::test]
-async fn a_change_makes_one_account_be_read_anew_and_leaves_the_others_in_memory() {
+async fn a_change_makes_one_account_be_read_anew_and_no_other() {
     let directory = tempfile::tempdir().expect("a directory");
     let facts = facts(&directory).await;
     let other = Store::open(&directory.path().join("test.db")).await.expect("opens");

@@ -104,7 +104,33 @@ pub struct NewSuppression {
     pub expires_at: Option<Timestamp>,
 }
 
+/// Whether another message of the account to the same recipient bounced or failed in a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EarlierFailure {
+    Found,
+    None,
+}
+
 impl Suppresses {
+    /// The span in which an earlier failure counts; none where none has to be known.
+    #[must_use]
+    pub fn evidence(&self) -> Option<(Timestamp, Timestamp)> {
+        match self {
+            Self::AfterAnotherFailure { since, until, .. } => Some((*since, *until)),
+            Self::Nobody | Self::Now(_) => None,
+        }
+    }
+
+    /// What goes on the list.
+    #[must_use]
+    pub fn entry(&self, earlier: EarlierFailure) -> Option<&NewSuppression> {
+        match (self, earlier) {
+            (Self::Now(new), _)
+            | (Self::AfterAnotherFailure { new, .. }, EarlierFailure::Found) => Some(new),
+            (Self::Nobody, _) | (Self::AfterAnotherFailure { .. }, EarlierFailure::None) => None,
+        }
+    }
+
     /// What a bounce that suppresses so has refused.
     #[must_use]
     pub fn bounce_class(&self) -> BounceClass {

@@ -13,7 +13,7 @@ use crate::credit::Credits;
 use crate::id::{AccountId, KeyId, MessageId};
 use crate::message::state::MessageState;
 
-/// What became of a [`Job`].
+/// What became of a [`super::Job`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobOutcome {
     /// One answer for each slot; durable.

@@ -47,7 +47,7 @@ async fn what_waits_for_a_destination_is_not_due_and_costs_no_attempt() {
 }
 
 #[tokio::test]
-async fn a_queue_row_without_its_message_does_not_keep_others_from_being_deferred() {
+async fn a_queue_row_without_its_message_does_not_keep_others_from_deferral() {
     let fixture = Fixture::with_credits(9).await;
     let store = &fixture.store;
     fixture.commit(&[fixture.job(2, 1).await]).await;

@@ -13,7 +13,7 @@ async fn waiting(fixture: &Fixture, send_at: Option<Timestamp>) -> MessageId {
 }
 
 #[tokio::test]
-async fn a_scheduled_and_a_queued_message_are_refunded_once_however_often_they_are_called_back() {
+async fn a_message_that_is_cancelled_twice_is_refunded_once() {
     let fixture = Fixture::with_credits(10).await;
     for (send_at, first) in
         [(None, "queued"), (Some(NOW.after(Duration::from_mins(1))), "scheduled")]
@@ -37,7 +37,7 @@ async fn a_scheduled_and_a_queued_message_are_refunded_once_however_often_they_a
 }
 
 #[tokio::test]
-async fn what_is_being_sent_or_has_left_is_not_called_back_and_a_deferred_one_is() {
+async fn a_deferred_message_is_cancelled_and_one_that_is_under_way_is_not() {
     let fixture = Fixture::with_credits(10).await;
     let store = &fixture.store;
     let id = waiting(&fixture, None).await;
@@ -64,7 +64,7 @@ async fn what_is_being_sent_or_has_left_is_not_called_back_and_a_deferred_one_is
 }
 
 #[tokio::test]
-async fn what_was_under_way_when_the_server_was_killed_may_have_arrived_and_is_not_given_back() {
+async fn a_message_under_way_when_the_server_was_killed_is_not_refunded() {
     let fixture = Fixture::with_credits(10).await;
     let store = &fixture.store;
     let id = waiting(&fixture, None).await;

@@ -48,7 +48,7 @@ fn period(hour: i64) -> i64 {
 }
 
 #[tokio::test]
-async fn messages_are_counted_by_the_hour_of_their_identifier_and_by_what_became_of_them() {
+async fn messages_are_counted_by_the_hour_of_their_identifier_and_by_outcome() {
     let fixture = Fixture::with_credits(9).await;
     fixture.commit(&[fixture.job(3, 1).await]).await;
     fixture.send_at(2, "ada@example.com").await;
@@ -97,7 +97,7 @@ async fn the_length_of_the_queue_is_known_without_counting_it() {
 }
 
 #[tokio::test]
-async fn counts_go_after_their_time_and_the_hours_of_messages_stay_as_long_as_these() {
+async fn counts_expire_and_the_hours_of_messages_stay_as_long_as_these() {
     let fixture = Fixture::with_credits(9).await;
     let first = fixture.send_at(0, "ada@example.com").await;
     let second = fixture.send_at(5, "ada@example.com").await;

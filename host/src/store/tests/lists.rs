@@ -107,7 +107,7 @@ async fn a_list_that_takes_too_long_is_interrupted_and_the_next_one_is_not() {
 }
 
 #[tokio::test]
-async fn a_list_of_what_is_queued_says_nothing_of_what_other_accounts_have_queued() {
+async fn a_list_of_queued_messages_says_nothing_of_other_accounts() {
     let fixture = Fixture::with_credits(1).await;
     sql("WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $1)
          INSERT INTO queue (message_id, account_id, lane, due_at)
@@ -123,7 +123,7 @@ async fn a_list_of_what_is_queued_says_nothing_of_what_other_accounts_have_queue
 }
 
 #[tokio::test]
-async fn a_message_is_listed_also_where_its_hour_was_dropped_from_the_lists_before() {
+async fn a_message_is_listed_also_where_its_hour_was_dropped_before() {
     let fixture = Fixture::with_credits(1).await;
     let hour = MessageId::first_of(NOW).period();
     for _ in 0..2 {

@@ -4,7 +4,7 @@ use super::*;
 use crate::store::{NewReport, Recorded, ReportKind};
 
 #[tokio::test]
-async fn a_report_in_the_middle_of_an_attempt_ends_the_message_and_what_was_said_is_kept() {
+async fn a_report_during_an_attempt_ends_the_message_and_keeps_the_dialog() {
     let fixture = Fixture::with_credits(5).await;
     fixture.commit(&[fixture.job(1, 1).await]).await;
     let store = &fixture.store;

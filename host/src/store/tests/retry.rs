@@ -109,7 +109,7 @@ async fn after_a_start_one_message_tries_each_destination() {
 }
 
 #[tokio::test]
-async fn when_a_rest_is_over_one_of_many_tries_and_few_wait_for_their_own_moment() {
+async fn after_a_back_off_one_of_many_probes_and_few_wait_for_their_own_time() {
     let fixture = Fixture::with_credits(20).await;
     let store = &fixture.store;
     deferred(&fixture, 3, Some("a.example")).await;

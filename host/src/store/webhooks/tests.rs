@@ -240,7 +240,7 @@ async fn a_delivery_is_tried_until_it_is_taken_or_its_tries_are_used_up() {
 }
 
 #[tokio::test]
-async fn a_webhook_that_takes_nothing_for_five_days_is_disabled_by_a_spent_delivery() {
+async fn a_webhook_that_fails_for_five_days_is_disabled_by_a_spent_delivery() {
     let bench = Bench::new().await;
     let id = bench.webhook().await;
     for _ in 0..3 {
@@ -261,7 +261,7 @@ async fn a_webhook_that_takes_nothing_for_five_days_is_disabled_by_a_spent_deliv
 }
 
 #[tokio::test]
-async fn a_delivery_that_has_waited_too_long_disables_a_webhook_that_takes_nothing() {
+async fn a_delivery_that_waits_too_long_disables_a_webhook() {
     let bench = Bench::new().await;
     let id = bench.webhook().await;
     bench.happens("credits.low").await;

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_that_fails_some_times_in_a_row_is_probed_with_pauses_that_grow() {
+    fn an_endpoint_that_keeps_failing_is_probed_with_pauses_that_grow() {
         let (mut all, schedule, id) =
             (EndpointTracker::default(), Schedule::default(), WebhookId::new(NOW));
         let it = waiting(id, URL);

@@ -74,7 +74,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_says_nothing_has_its_time_and_one_that_breaks_off_is_told_apart() {
+async fn a_silent_endpoint_and_one_that_breaks_off_are_told_apart() {
     let reply = post(Say::Nothing).await;
     assert!(error(&reply).starts_with("no answer within") && reply.took >= SHORT, "{reply:?}");
     let reply = post(Say::Cut).await;

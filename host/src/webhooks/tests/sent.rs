@@ -104,7 +104,7 @@ fn is_signed(heard: &Heard, secret: &Secret) -> bool {
 }
 
 #[tokio::test]
-async fn an_event_is_posted_signed_and_tried_again_with_the_same_identifier_and_body() {
+async fn an_event_is_posted_signed_and_retried_with_the_same_id_and_body() {
     let clock = Clock::manual(START);
     let (_directory, webhooks) = webhooks(&clock, Schedule::default(), TIME).await;
     let endpoint = Endpoint::start([status(500, ""), Say::Cut, status(200, "")]).await;
@@ -290,7 +290,7 @@ async fn tests_of_one_owner_leave_places_for_others() {
 }
 
 #[tokio::test]
-async fn many_failing_webhooks_of_one_owner_do_not_hold_up_the_failing_one_of_another() {
+async fn failing_webhooks_of_one_owner_do_not_hold_up_those_of_another() {
     let clock = Clock::manual(START);
     let schedule = Schedule::with_pauses(vec![Duration::from_secs(1); 50]);
     let (_directory, webhooks) = webhooks_with_places(&clock, schedule, SHORT, 16).await;

@@ -138,7 +138,7 @@ fn without_a_return_path_spf_is_on_the_domain() {
 }
 
 #[test]
-fn a_return_path_inside_the_domain_points_to_the_target_that_the_host_or_the_settings_give() {
+fn a_return_path_inside_the_domain_points_to_the_given_target() {
     let inside = Domain { return_path_host: "rp.example.com".to_owned(), ..domain("example.com") };
     let by_host = Domain { extra: pair("return-path-target", "In.Host."), ..inside.clone() };
     let record = one(&default(&by_host), "return-path");

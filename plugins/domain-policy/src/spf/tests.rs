@@ -59,7 +59,7 @@ fn only_what_stands_before_the_include_is_looked_up() {
 }
 
 #[test]
-fn a_record_without_the_include_is_wrong_and_the_hint_has_the_whole_right_one() {
+fn a_record_without_the_include_is_wrong_and_the_hint_has_the_right_one() {
     wrong("v=spf1 mx -all", "`v=spf1 mx include:spf.waxwing.example -all`");
     wrong("v=spf1 ip4:192.0.2.1", "`v=spf1 ip4:192.0.2.1 include:spf.waxwing.example`");
     wrong("v=spf1 -all", "`v=spf1 include:spf.waxwing.example -all`");
@@ -206,7 +206,7 @@ fn lookups_of_includes_count_too() {
 }
 
 #[test]
-fn an_include_that_cannot_be_seen_is_unknown_and_one_that_is_absent_is_wrong() {
+fn an_unseen_include_is_unknown_and_an_absent_one_is_wrong() {
     let spf = answered("spf", &["v=spf1 include:a.example -all"]);
     let with = |outcome| read(&[spf.clone(), observed("include:a.example", outcome)], None);
     assert_eq!(with(ServFail).0.status, Unknown);

@@ -233,7 +233,7 @@ fn each_form_of_a_complaint_is_read_with_any_line_ends() {
 }
 
 #[test]
-fn a_complaint_tells_return_path_and_recipient_where_they_are_not_redacted() {
+fn a_complaint_tells_return_path_and_recipient_unless_redacted() {
     for name in ["arf_rfc", "arf_yahoo", "arf_comcast", "jmrp"] {
         let Complaint { return_paths, recipients, .. } = complaint(name);
         assert!(return_paths[0].local().starts_with("b-01jd"), "{name}: {return_paths:?}");

@@ -10,7 +10,6 @@ use tokio::sync::Notify;
 
 use super::super::error::ToolError;
 use super::super::scaffold::project::Project;
-use crate::plugin::LoadError;
 
 /// Folders that tools fill; those whose names begin with a dot are left out too.
 const MADE: [&str; 7] =
@@ -40,9 +39,8 @@ impl Source {
                 tell.notify_one();
             }
         };
-        let failed = |error: notify::Error| {
-            LoadError::File(format!("{} cannot be watched: {error}", dir.display()))
-        };
+        let failed =
+            |error: notify::Error| ToolError::Watch { path: dir.to_owned(), source: error };
         let mut watcher = notify::recommended_watcher(seen).map_err(failed)?;
         watcher.watch(dir, RecursiveMode::NonRecursive).map_err(failed)?;
         let folders = std::fs::read_dir(dir).into_iter().flatten().flatten();

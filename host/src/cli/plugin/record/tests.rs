@@ -49,7 +49,7 @@ async fn builtin() -> InstalledPlugin {
 }
 
 #[tokio::test]
-async fn what_a_policy_asks_for_further_is_recorded_too_and_the_case_has_the_same_answer() {
+async fn further_questions_of_a_policy_are_recorded_with_the_same_answer() {
     let dns = DnsServer::start().await;
     dns.txt("_waxwing.example.com", "waxwing-verification=tok3n");
     dns.txt("example.com", "v=spf1 include:a.example.org ~all");

@@ -147,7 +147,7 @@ fn hosts_that_hang_again_and_again_rest() {
 }
 
 #[test]
-fn hosts_of_which_nothing_is_known_are_tried_by_one_and_by_another_if_that_takes_long() {
+fn unknown_hosts_get_one_message_and_another_if_that_takes_long() {
     let destinations = Destinations::default();
     let strangers = SlotRequest { whose: Whose::Others, ..request(limits(5)) };
     let first = slot(destinations.take(&strangers, NOW)).expect("a place");
@@ -194,7 +194,7 @@ fn a_clock_that_is_set_back_prolongs_no_rest() {
 }
 
 #[test]
-fn who_failed_before_they_were_well_says_nothing_and_a_clock_that_is_set_back_changes_that() {
+fn an_older_failure_says_nothing_unless_the_clock_is_set_back() {
     let destinations = Destinations::default();
     let health = slot(take(&destinations, limits(5), NOW)).expect("a place").health;
     let well = NOW.after(Duration::from_secs(20));

@@ -85,7 +85,7 @@ fn a_message_waits_for_a_moment_in_the_future_only() {
 }
 
 #[test]
-fn what_was_decided_on_older_facts_is_stale_even_if_it_was_answered_before() {
+fn a_decision_on_older_facts_is_stale_even_if_answered_before() {
     let account = AccountId::new(NOW);
     let mut stale = job(account, vec![message(1)]);
     stale.revision = 6;

@@ -20,7 +20,7 @@ fn a_stored_key_is_the_key_that_was_made() {
 }
 
 #[test]
-fn an_rsa_key_is_published_as_its_document_with_2048_bits_and_the_usual_exponent() {
+fn an_rsa_key_is_published_with_2048_bits_and_the_usual_exponent() {
     let public = STANDARD.decode(rsa_key().key.public_base64()).expect("base64");
     assert!(rsa_key().key.public_base64().starts_with(RSA_2048));
     assert!(public.ends_with(&[2, 3, 1, 0, 1]));

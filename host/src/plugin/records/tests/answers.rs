@@ -107,7 +107,7 @@ fn a_failure_keeps_its_kind_and_every_fault() {
 }
 
 #[test]
-fn equal_answers_have_no_differences_in_whatever_order_their_members_stand() {
+fn equal_answers_have_no_differences_whatever_their_members_order() {
     let (a, b) =
         (json!({ "x": [1, { "y": null }], "z": 1 }), json!({ "z": 1, "x": [1, { "y": null }] }));
     assert_eq!(a, b);

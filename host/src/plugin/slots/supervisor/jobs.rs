@@ -10,7 +10,7 @@ use super::machine::{Live, Settling};
 use crate::plugin::config::slot::{SlotConfig, SlotName};
 use crate::plugin::kinds::renderer;
 use crate::plugin::promotion::builtin;
-use crate::plugin::promotion::error::LoadError;
+use crate::plugin::promotion::error::{LoadError, ReadError};
 use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::promotion::impact::Impact;
 use crate::plugin::promotion::installed::InstalledPlugin;
@@ -22,7 +22,7 @@ use crate::plugin::runtime::error::CallFailure;
 use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::log::SlotLog;
 use crate::plugin::runtime::stage::Stage;
-use crate::plugin::slots::files::{Contents, Directory, ReadError};
+use crate::plugin::slots::files::{Contents, Directory};
 use crate::plugin::slots::plugins::Plugins;
 use crate::plugin::slots::state::{SlotState, StateDirectory, Stored};
 use crate::plugin::slots::status::Statuses;
@@ -101,7 +101,7 @@ impl CandidateLoad {
         let contents = match self.read_until_stable().await {
             Ok(Some(contents)) => contents,
             Ok(None) => return JobOutcome::Gone,
-            Err(error) => return self.ended(None, Err(LoadError::File(error.to_string()))),
+            Err(error) => return self.ended(None, Err(error.into())),
         };
         let digest = contents.component.as_ref().map(|it| it.digest().to_owned());
         if !self.ignore_quarantine && self.is_active(&contents, digest.as_deref()) {

@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn a_candidate_without_its_binding_is_examined_again_when_the_binding_may_be_free() {
+    fn a_candidate_is_examined_again_when_its_binding_may_be_free() {
         for (reason, is_again) in [(RejectedFor::BindingTaken, true), (RejectedFor::Fault, false)] {
             let mut machine = machine();
             assert!(machine.must_examine(Some(&stamp())));

@@ -7,7 +7,9 @@ use crate::clock::Timestamp;
 use crate::id::AccountId;
 use crate::mail::verp::Verp;
 use crate::relay::bounces::reporters::tests::unasked;
-use crate::store::records::{AfterAttempt, AttemptRecord, NewMessage, RouteChoice, Settlement};
+use crate::store::records::{
+    AfterAttempt, AttemptEnding, AttemptRecord, NewMessage, RouteChoice, Settlement,
+};
 use crate::store::{MessageRow, test_data};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -111,13 +113,10 @@ async fn deliver(store: &Store, account: AccountId, message: MessageId) {
             ended_at: NOW,
             route: "direct".to_owned(),
             host: None,
-            address: None,
             tls: None,
-            code: Some(250),
-            enhanced: None,
+            ending: AttemptEnding::Reply { code: 250, enhanced: None },
             reply: "250 OK".to_owned(),
             conversation: String::new(),
-            is_uncertain: false,
         },
     };
     store.settle("one", &[settlement], NOW).await.expect("settles");
@@ -165,7 +164,7 @@ async fn a_refused_message_bounces_and_suppresses_nobody() {
 }
 
 #[tokio::test]
-async fn the_return_path_tells_the_message_and_the_report_need_not_name_its_recipient() {
+async fn the_return_path_tells_the_message_without_a_recipient_in_the_report() {
     let fixture = Fixture::new().await;
     fixture.reports(dsn("ada@moved.example", "failed", "5.1.1", "550 5.1.1 Unknown")).await;
     assert_eq!(fixture.row().await.state.as_str(), "bounced");

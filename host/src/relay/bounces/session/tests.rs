@@ -82,7 +82,7 @@ fn return_path() -> String {
 }
 
 #[tokio::test]
-async fn a_report_is_acknowledged_once_it_is_written_and_not_while_the_store_fails() {
+async fn a_report_is_acknowledged_once_written_and_not_while_the_store_fails() {
     let directory = tempfile::tempdir().expect("a directory");
     let (listener, store) = listener(&directory).await;
     let report = "Content-Type: multipart/report; boundary=b\r\n\r\n--b\r\n\

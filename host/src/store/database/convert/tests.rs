@@ -95,7 +95,7 @@ fn rows(connection: &Connection, query: &str) -> Vec<Vec<Value>> {
 }
 
 #[tokio::test]
-async fn a_broken_identifier_in_any_table_leaves_the_old_file_whole_and_is_named() {
+async fn a_broken_identifier_is_named_and_leaves_the_old_file_whole() {
     let earlier = Earlier::new().await;
     let before = earlier.rows();
     let columns = rows(
@@ -206,7 +206,7 @@ fn too_little_disk_is_refused_before_anything_is_written() {
 }
 
 #[tokio::test]
-async fn a_database_of_the_first_version_is_converted_by_way_of_the_last_earlier_one() {
+async fn a_database_of_the_first_version_is_converted_by_way_of_the_last_one() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("waxwing.db");
     let first = Migrator::with_migrations(migrations::EARLIER.iter().take(1).cloned().collect());

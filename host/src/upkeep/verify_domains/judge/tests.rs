@@ -120,7 +120,7 @@ fn what_cannot_be_seen_neither_lacks_nor_completes() {
 }
 
 #[test]
-fn a_proof_that_was_asked_for_before_and_is_gone_is_gone_for_the_host_alone() {
+fn a_proof_that_was_asked_for_before_is_gone_for_the_host_alone() {
     let row = |name: &str| DomainRow {
         domain: domain(DomainKind::Dns),
         requirements: json!([{"id": "own", "required": true, "purpose": "ownership", "type": "TXT",

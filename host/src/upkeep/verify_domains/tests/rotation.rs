@@ -89,7 +89,7 @@ async fn a_holder_never_has_to_keep_more_than_five_old_pairs() {
 }
 
 #[tokio::test]
-async fn mail_that_a_degraded_domain_has_signed_can_be_verified_after_a_rotation() {
+async fn mail_signed_by_a_degraded_domain_can_be_verified_after_a_rotation() {
     let fixture = Fixture::new().await;
     let before = fixture.verified("example.com").await;
     let id = before.row.domain.id;

@@ -37,7 +37,7 @@ async fn an_accident_that_takes_the_proofs_of_two_accounts_is_no_takeover() {
 }
 
 #[tokio::test]
-async fn an_old_token_beside_the_new_one_does_not_give_the_old_account_its_grace_back() {
+async fn an_old_token_beside_the_new_one_gives_the_old_account_no_grace() {
     let fixture = Fixture::new().await;
     let old = fixture.verified("example.com").await;
     let id = old.row.domain.id;
@@ -55,7 +55,7 @@ async fn an_old_token_beside_the_new_one_does_not_give_the_old_account_its_grace
 }
 
 #[tokio::test]
-async fn of_two_accounts_that_held_a_domain_for_long_one_that_loses_its_token_has_its_grace() {
+async fn of_two_long_holders_of_a_domain_one_that_loses_its_token_has_grace() {
     let fixture = Fixture::new().await;
     let one = fixture.verified("example.com").await;
     let other = open_account(&fixture.verifier.store).await;

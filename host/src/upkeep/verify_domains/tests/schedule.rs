@@ -26,7 +26,7 @@ async fn a_domain_goes_from_0_to_100_percent_record_by_record() {
 }
 
 #[tokio::test]
-async fn a_verified_domain_that_fails_is_warned_sends_on_and_is_degraded_after_its_grace() {
+async fn a_verified_domain_that_fails_is_warned_and_degraded_after_its_grace() {
     let fixture = Fixture::new().await;
     let id = fixture.verified("example.com").await.row.domain.id;
     let return_path = "bounce.example.com";

@@ -52,7 +52,7 @@ async fn an_endpoint_that_asks_for_a_pause_gets_nothing_before_it_is_over() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_fails_is_probed_by_one_try_at_a_time_until_it_takes_something() {
+async fn a_failing_endpoint_gets_one_probe_at_a_time_until_it_recovers() {
     let clock = Clock::manual(START);
     // Two slots: one for an owner, so that nothing is under way beside the fifth failure.
     let (_directory, webhooks) = webhooks_with_places(&clock, hours(), TIME, 2).await;

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_written_is_told_once_and_written_at_each_scan_until_it_works() {
+    fn a_failed_save_is_told_once_and_retried_at_each_scan() {
         let mut saved = Saved::default();
         assert!(!saved.is_due());
         saved.change();
