@@ -4,8 +4,9 @@
 mod account_scope;
 mod accounts;
 mod admin;
+mod audit;
 mod batch;
-mod body;
+pub(crate) mod body;
 mod brand;
 pub mod client_address;
 pub mod control_token;
@@ -23,7 +24,7 @@ mod openapi;
 pub mod operator;
 mod plans;
 mod plugins;
-mod precompressed;
+pub(crate) mod precompressed;
 pub mod problem;
 mod query;
 mod queue;
@@ -54,12 +55,12 @@ const COMPRESSED_BYTES: u64 = 8 << 10;
 
 /// The API and, without their details, the probes.
 pub fn public(api: Api) -> Router {
-    routes().route("/readyz", get(health::ready)).with_state(api)
+    routes(&api).route("/readyz", get(health::ready)).with_state(api)
 }
 
 /// The API, the probes and the metrics.
 pub fn public_with_metrics(api: Api) -> Router {
-    routes()
+    routes(&api)
         .route("/readyz", get(health::ready_in_detail))
         .route("/metrics", get(health::metrics))
         .with_state(api)
@@ -86,7 +87,7 @@ pub fn overflow(api: Api) -> Router {
     surround_all(router, proxies)
 }
 
-fn routes() -> Router<Api> {
+fn routes(api: &Api) -> Router<Api> {
     templates::routes(Router::new())
         .route("/messages/send", post(send::send))
         .route("/messages/send/batch", post(batch::send_batch))
@@ -141,6 +142,7 @@ fn routes() -> Router<Api> {
         .route("/v1/decisions", get(decisions::list))
         .route("/v1/decisions/{id}", get(decisions::show))
         .route("/v1/decisions/{id}/replay", post(decisions::replayed))
+        .route_layer(from_fn_with_state(api.clone(), audit::changes))
         .route("/openapi.json", get(openapi::document))
         .route("/docs", get(docs::page))
         .route("/healthz", get(health::alive))

@@ -8,6 +8,7 @@ use clap::Args;
 use super::error::CliError;
 use crate::config::Config;
 use crate::server;
+use crate::store::LinkPurpose;
 use crate::telemetry;
 
 /// Start the server with a configuration file.
@@ -34,6 +35,16 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
             "the SMTP relay shows a self-signed certificate: clients must trust {}, or give it one \
              of your own with [smtp] certificate and private_key",
             authority.display()
+        );
+    }
+    if !running.store.has_operator().await? {
+        let link = running.people.make_link(LinkPurpose::SetUp, None).await?;
+        // Not into the log, which others may read.
+        eprintln!(
+            "The dashboard has no operator yet. To become it, open this within an hour, by the https name of your \
+             reverse proxy where there is one:\n\n  http://{}/setup/{}\n",
+            running.http,
+            link.reveal()
         );
     }
     server::run(running, configuration).await.map_err(CliError::Runtime)
