@@ -161,7 +161,9 @@ async fn person(
     let email = email.expect("the address of dev's person is an address");
     let kept = std::fs::read_to_string(data.file(PASSWORD_FILE)).ok();
     let (id, password) = if let Some(user) = running.store.user_by_email(&email).await? {
-        (user.id, kept)
+        let kept = kept.unwrap_or_default();
+        let is_right = people.passwords.is_right(&kept, user.password.as_deref()).await;
+        (user.id, is_right.map_err(PeopleError::from)?.then_some(kept))
     } else {
         let (password, now) = (Secret::random().reveal(), running.clock.now());
         let hash = people.passwords.hash(&password).await.map_err(PeopleError::from)?;
