@@ -46,7 +46,7 @@ CREATE TABLE sessions (
     hash        BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
     user_id     BLOB NOT NULL REFERENCES users (id),
     -- The account that its pages show; null for a user without one.
-    account_id  BLOB REFERENCES accounts (id),
+    account_id  BLOB,
     created_at  INTEGER NOT NULL,
     seen_at     INTEGER NOT NULL,
     -- When the password was last given: what is dangerous asks for it again.

@@ -19,16 +19,12 @@ use super::{openapi, request_context};
 use crate::id::AccountId;
 use crate::store::{ActorId, AuditRow};
 
-/// Operations with a body that only look, and sends, whose messages are their own record.
-const CHANGES_NOTHING: [&str; 7] = [
-    "send_message",
-    "send_batch",
-    "validate_template",
-    "preview_template",
-    "impact_plugin",
-    "replay_decision",
-    "test_template",
-];
+/// Operations with a body that only look, or send a test.
+const CHANGES_NOTHING: [&str; 5] =
+    ["validate_template", "preview_template", "test_template", "impact_plugin", "replayed"];
+
+/// They belong to the server, and their operations are named without the noun.
+const PLUGINS: &str = "/v1/plugins";
 
 /// The operations by method and path.
 static OPERATIONS: LazyLock<HashMap<(String, String), String>> = LazyLock::new(operations);
@@ -84,7 +80,7 @@ pub async fn changes(
     };
     let row = AuditRow {
         at: api.clock.now(),
-        account: account.filter(|_| !path.starts_with("/v1/plugins")),
+        account: account.filter(|_| !path.starts_with(PLUGINS)),
         actor: key.map_or(ActorId::ControlToken, |(key, _)| ActorId::Key(key)),
         actor_name: name,
         action: action.clone(),
@@ -116,9 +112,10 @@ fn operations() -> HashMap<(String, String), String> {
     let mut found = HashMap::new();
     for (path, methods) in document["paths"].as_object().into_iter().flatten() {
         for (method, operation) in methods.as_object().into_iter().flatten() {
-            if let Some(id) = operation["operationId"].as_str() {
-                found.insert((method.clone(), path.clone()), id.to_owned());
-            }
+            let Some(id) = operation["operationId"].as_str() else { continue };
+            let name =
+                if path.starts_with(PLUGINS) { format!("{id}_plugin") } else { id.to_owned() };
+            found.insert((method.clone(), path.clone()), name);
         }
     }
     found

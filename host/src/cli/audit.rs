@@ -14,7 +14,7 @@ use crate::id::AccountId;
 use crate::store::{ActorId, AuditRow};
 
 /// Commands that change something, with the operation of the API that does the same.
-const CHANGES: [(&str, &str); 27] = [
+const CHANGES: [(&str, &str); 29] = [
     ("account create", "create_account"),
     ("account update", "change_account"),
     ("account brand", "change_brand"),
@@ -42,10 +42,12 @@ const CHANGES: [(&str, &str); 27] = [
     ("webhook update", "change_webhook"),
     ("webhook delete", "delete_webhook"),
     ("webhook rotate", "rotate_webhook"),
+    ("webhook replay", "replay_webhook"),
+    ("webhook test", "test_webhook"),
 ];
 /// Commands that ask a running server, which writes it down itself, change no store, or only look.
 #[cfg(test)]
-const NO_CHANGES: [&str; 44] = [
+const NO_CHANGES: [&str; 47] = [
     "account list",
     "account show",
     "check",
@@ -90,6 +92,9 @@ const NO_CHANGES: [&str; 44] = [
     "template list",
     "template show",
     "user list",
+    "webhook deliveries",
+    "webhook list",
+    "webhook show",
 ];
 
 /// A command that changes something.

@@ -67,7 +67,7 @@ async fn the_link_of_dev_logs_in_once_and_not_by_being_opened() {
 
 #[tokio::test]
 async fn the_first_operator_sets_the_server_up_and_a_code_counts_once() {
-    let mut server = Server::start(Launch::serve(""));
+    let mut server = Server::start(Launch::serve("[inbox]\nsmtp_listen = \"127.0.0.1:0\"\n"));
     let path = setup_link(&server);
     let mut browser = Browser::new(&server);
     let page = browser.get(&path).await;
