@@ -4,6 +4,7 @@ pub mod brand;
 pub mod ip_network;
 pub mod key;
 pub mod plan;
+pub mod role;
 
 use std::str::FromStr;
 

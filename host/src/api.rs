@@ -4,8 +4,9 @@
 mod account_scope;
 mod accounts;
 mod admin;
+mod audit;
 mod batch;
-mod body;
+pub(crate) mod body;
 mod brand;
 pub mod client_address;
 pub mod control_token;
@@ -23,7 +24,7 @@ mod openapi;
 pub mod operator;
 mod plans;
 mod plugins;
-mod precompressed;
+pub(crate) mod precompressed;
 pub mod problem;
 mod query;
 mod queue;
@@ -54,12 +55,12 @@ const COMPRESSED_BYTES: u64 = 8 << 10;
 
 /// The API and, without their details, the probes.
 pub fn public(api: Api) -> Router {
-    routes().route("/readyz", get(health::ready)).with_state(api)
+    routes(&api).route("/readyz", get(health::ready)).with_state(api)
 }
 
 /// The API, the probes and the metrics.
 pub fn public_with_metrics(api: Api) -> Router {
-    routes()
+    routes(&api)
         .route("/readyz", get(health::ready_in_detail))
         .route("/metrics", get(health::metrics))
         .with_state(api)
@@ -86,10 +87,8 @@ pub fn overflow(api: Api) -> Router {
     surround_all(router, proxies)
 }
 
-fn routes() -> Router<Api> {
+fn routes(api: &Api) -> Router<Api> {
     templates::routes(Router::new())
-        .route("/messages/send", post(send::send))
-        .route("/messages/send/batch", post(batch::send_batch))
         .route("/v1/account", get(accounts::show_own).patch(accounts::change_own))
         .route("/v1/accounts", get(accounts::list).post(accounts::create))
         .route("/v1/accounts/{account}", get(accounts::show).patch(accounts::change))
@@ -141,6 +140,10 @@ fn routes() -> Router<Api> {
         .route("/v1/decisions", get(decisions::list))
         .route("/v1/decisions/{id}", get(decisions::show))
         .route("/v1/decisions/{id}/replay", post(decisions::replayed))
+        // Not around the sends: their messages are their own record, and a layer costs each of them.
+        .route_layer(from_fn_with_state(api.clone(), audit::changes))
+        .route("/messages/send", post(send::send))
+        .route("/messages/send/batch", post(batch::send_batch))
         .route("/openapi.json", get(openapi::document))
         .route("/docs", get(docs::page))
         .route("/healthz", get(health::alive))

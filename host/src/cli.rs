@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
 
 mod account;
+mod audit;
 mod check;
 mod credits;
 mod dev;
@@ -19,11 +20,12 @@ mod starter;
 mod suppression;
 mod sync_error;
 mod template;
+mod user;
 mod webhook;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::plugin::compiler::{self, CompileLimits};
 use error::CliError;
@@ -47,6 +49,9 @@ enum Command {
     /// Open, list, show and change accounts
     #[command(subcommand)]
     Account(account::AccountCommand),
+    /// Add, list and remove the people who use the dashboard
+    #[command(subcommand)]
+    User(user::UserCommand),
     /// Make, list, change and switch off API keys
     #[command(subcommand)]
     Key(key::KeyCommand),
@@ -82,13 +87,22 @@ enum Command {
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let command = command();
+    let matches = command.clone().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let change = audit::Change::of(&command, &matches);
     if let Command::CompilePlugin { memory_bytes, seconds } = cli.command {
         return compiler::child::run(CompileLimits { memory_bytes, seconds });
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {
-        Ok(runtime) => runtime.block_on(run(cli.command)),
+        Ok(runtime) => runtime.block_on(async {
+            run(cli.command).await?;
+            match change {
+                Some(change) => change.record().await,
+                None => Ok(()),
+            }
+        }),
         Err(error) => Err(CliError::Runtime(error)),
     };
     match result {
@@ -100,12 +114,19 @@ pub fn main() -> ExitCode {
     }
 }
 
+fn command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}
+
 async fn run(command: Command) -> Result<(), CliError> {
     match command {
         Command::Dev(dev) => Box::pin(dev::run(dev)).await,
         Command::Serve(serve) => Box::pin(serve::run(serve)).await,
         Command::Check(check) => check::run(&check).await,
         Command::Account(command) => account::run(command).await,
+        Command::User(command) => user::run(command).await,
         Command::Key(command) => key::run(command).await,
         Command::Template(command) => Box::pin(template::run(command)).await,
         Command::Credits(command) => credits::run(command).await,

@@ -122,6 +122,10 @@ identifiers! {
     RequestId = "req_";
     /// What the plugins decided about one send.
     DecisionId = "dec_";
+    /// Somebody who logs in to the dashboard.
+    UserId = "usr_";
+    /// A log-in that lasts.
+    SessionId = "ses_";
 }
 
 impl MessageId {

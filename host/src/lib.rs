@@ -24,10 +24,13 @@ pub mod upkeep;
 pub mod webhooks;
 
 pub mod authoring;
+pub mod people;
 
 pub mod api;
 pub mod inbox;
 pub mod relay;
+
+pub mod dashboard;
 
 pub mod config;
 pub mod telemetry;

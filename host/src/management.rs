@@ -4,6 +4,7 @@
 pub mod accounts;
 pub mod credits;
 pub mod keys;
+pub mod messages;
 pub mod plans;
 
 /// What becomes of a value that may be absent.

@@ -4,6 +4,7 @@ mod bounces;
 mod check;
 pub mod cli_settings;
 mod connection_limits;
+mod dashboard;
 pub mod data_dir;
 mod delivery;
 mod descriptors;

@@ -6,6 +6,7 @@
 mod accounts;
 mod retry;
 mod attempts;
+mod audit;
 mod back_off;
 mod drive_while;
 mod scan_batches;
@@ -28,6 +29,7 @@ mod kept_answers;
 mod keys;
 mod message_details;
 mod message_pages;
+mod one_time_links;
 mod queue;
 mod queue_view;
 mod cancel;
@@ -37,11 +39,13 @@ mod reports;
 mod retention;
 mod samples;
 pub mod seal;
+mod sessions;
 mod settle;
 mod sts;
 mod suppressions;
 mod templates;
 mod upkeep;
+mod users;
 mod webhooks;
 
 #[cfg(test)]
@@ -57,6 +61,7 @@ use std::sync::Arc;
 use crate::clock::Timestamp;
 use crate::id::AccountId;
 pub use accounts::{AccountRow, LedgerRow};
+pub use audit::{ActorId, AuditRow};
 pub use cancel::Cancellation;
 pub use decisions::{
     DecisionFilter, DecisionPage, DecisionRef, DecisionRow, InvalidDecisionRef, RefusalRecord,
@@ -73,17 +78,20 @@ pub use grants::{Granted, NewGrant};
 pub use kept_answers::Origin;
 pub use message_details::{AttemptRow, MessageDetails, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
+pub use one_time_links::{LinkPurpose, LinkRow};
 pub use queue_view::{LastAttempt, MAX_COUNTED, Queued, WaitingGroup};
 pub use reports::{NewReport, Recorded, ReportKind, Reported};
 pub use retention::{FinishedPlace, Walked};
 pub use retry::{RetryFilter, RetryOutcome};
 pub use samples::{SampleOutcome, SampleRecord, SampleRow, sample_identity};
+pub use sessions::SessionRow;
 pub use sts::StsRow;
 pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};
 pub use templates::{
     AddedTemplate, DraftRow, NewTemplate, NewVersion, Publication, Published, TemplateFilter,
     TemplateOwner, TemplateRow, UserRow, VersionRow,
 };
+pub use users::{Credentials, FactorRow, MembershipRow, NewFactor, NewUser, PersonRow};
 pub use webhooks::{
     Backlog, DeliveryAttempt, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery,
     EndpointHistory, EventSubject, MessageSubject, NewDelivery, NewWebhook, NextAttempt,

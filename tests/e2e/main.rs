@@ -11,6 +11,7 @@ mod brand;
 mod cli;
 mod crash;
 mod credits;
+mod dashboard;
 mod delivery;
 mod delivery_faults;
 mod descriptors;

@@ -207,7 +207,7 @@ fn refused(error: KeyError) -> Problem {
             let fault = |it: KeyFault| Fault::new(it.field(), "invalid", it.to_string());
             Refusal::bad_request(faults.into_iter().map(fault).collect()).into()
         }
-        KeyError::Exceeds(_) | KeyError::OperatorsOnly => {
+        KeyError::Exceeds(_) | KeyError::OperatorsOnly | KeyError::Role(_) => {
             Refusal::Forbidden { message: text, retry_after_s: None }.into()
         }
         KeyError::OwnKey | KeyError::Deactivated | KeyError::TooMany => conflict(text),

@@ -26,9 +26,9 @@ use crate::journey::accept::rate_limit::Allowance;
 use crate::journey::accept::refusal::Refusal;
 use crate::journey::accept::resend;
 use crate::journey::{self, Reply};
-use crate::message::state::MessageState;
+use crate::management::messages::{self, Caller, MessageError};
+use crate::store::MessageRow;
 use crate::store::records::{Acceptance, Idempotency};
-use crate::store::{Cancellation, MessageRow, RetryOutcome};
 use filter::ListQuery;
 
 /// The account's messages, newest first.
@@ -152,13 +152,8 @@ pub async fn cancel(
     Path(id): Path<String>,
 ) -> Result<Json<Message>, Problem> {
     let row = find(&api, &admin, &id).await?;
-    let recall = api.store.cancel(row.id, api.clock.now()).await?;
-    match recall {
-        Cancellation::Canceled => whole(&api, row.id).await,
-        Cancellation::TooLate(state) => {
-            Err(Problem::new(StatusCode::CONFLICT, "CONFLICT", too_late(state)))
-        }
-    }
+    messages::cancel(&api.store, Caller::Key, row.id, api.clock.now()).await.map_err(refused)?;
+    whole(&api, row.id).await
 }
 
 /// Tries a deferred message again now, also during a back-off of its destination; without effect on
@@ -178,17 +173,9 @@ pub async fn retry(
         return Err(refusal.into());
     }
     let row = find(&api, &admin, &id).await?;
-    match api.store.retry(row.id, api.clock.now()).await? {
-        RetryOutcome::Now => {
-            api.due.notify_one();
-            whole(&api, row.id).await
-        }
-        RetryOutcome::Not(state) => {
-            let message =
-                format!("only a deferred message can be tried again; this one is {state}");
-            Err(Problem::new(StatusCode::CONFLICT, "CONFLICT", message))
-        }
-    }
+    messages::retry(&api.store, Caller::Key, row.id, api.clock.now()).await.map_err(refused)?;
+    api.due.notify_one();
+    whole(&api, row.id).await
 }
 
 /// Sends the content of a message once more, to the same recipient: a new message with its own
@@ -282,25 +269,14 @@ async fn find(api: &Api, admin: &Admin, id: &str) -> Result<MessageRow, Problem>
     Err(Refusal::Forbidden { message, retry_after_s: None }.into())
 }
 
-fn too_late(state: MessageState) -> &'static str {
-    match state {
-        MessageState::Scheduled
-        | MessageState::Queued
-        | MessageState::Deferred
-        | MessageState::Sending => {
-            "the message is being sent at this moment; if it is deferred, it can be canceled then"
+fn refused(error: MessageError) -> Problem {
+    let text = error.to_string();
+    match error {
+        MessageError::TooLate(_) | MessageError::NotDeferred(_) => {
+            Problem::new(StatusCode::CONFLICT, "CONFLICT", text)
         }
-        MessageState::Delivered | MessageState::Relayed => {
-            "the message has left; nothing can be canceled any more"
-        }
-        MessageState::Bounced => "the message was refused by the recipient's server already",
-        MessageState::Failed => {
-            "the message has failed already; its price was refunded unless an attempt may have arrived"
-        }
-        MessageState::Suppressed => {
-            "the message was never to be sent: its recipient is on the suppression list"
-        }
-        MessageState::Canceled => "the message is canceled already",
+        MessageError::Role(_) => Refusal::Forbidden { message: text, retry_after_s: None }.into(),
+        MessageError::Store(error) => error.into(),
     }
 }
 

@@ -46,6 +46,12 @@ pub fn note_key(key: &ApiKey) {
     let _noted = CURRENT.try_with(|it| it.key.set((key.id, key.account_id)));
 }
 
+/// Whose request this task answers; none before its key is known, and for the control token.
+#[must_use]
+pub fn key() -> Option<(KeyId, AccountId)> {
+    CURRENT.try_with(|it| it.key.get().copied()).ok().flatten()
+}
+
 /// The address that a request came from, behind the proxies that are trusted.
 #[must_use]
 pub fn ip(extensions: &Extensions) -> IpAddr {

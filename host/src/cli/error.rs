@@ -8,6 +8,7 @@ use crate::inbox::InboxError;
 use crate::management::accounts::AccountError;
 use crate::management::credits::GrantError;
 use crate::management::keys::KeyError;
+use crate::people::MemberError;
 use crate::plugin::{CallFailure, LoadError, PluginsError};
 use crate::server::StartError;
 use crate::server::data_dir::DataDirError;
@@ -63,6 +64,8 @@ pub enum CliError {
         #[from]
         error: AccountError,
     },
+    #[error(transparent)]
+    Member(#[from] MemberError),
     #[error(transparent)]
     Key(#[from] KeyError),
     #[error(transparent)]

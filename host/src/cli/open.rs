@@ -1,6 +1,7 @@
 //! The store, and the plugins, of the server that a command works for. A server may be running on
 //! them: it sees every change at its next request.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,10 +13,13 @@ use super::plugin::OnlineServer;
 use crate::authoring::Authoring;
 use crate::clock::Clock;
 use crate::config::{Config, LogFilter};
+use crate::journey::accept::rate_limit::RateLimits;
+use crate::people::{Passwords, People};
 use crate::plugin::Plugins;
 use crate::server;
 use crate::server::data_dir::{DataDir, DataDirError};
 use crate::store::Store;
+use crate::store::seal::{Purpose, Seal};
 use crate::telemetry;
 use crate::upkeep::verify_domains::{DomainCheckSettings, Verifier};
 use crate::webhooks::Webhooks;
@@ -123,6 +127,24 @@ impl Opened {
         server::master_key::verify(&self.data, &self.store).await?;
         let (plugins, store) = (self.plugins().await?, self.store.clone());
         Ok(server::domain_checks::verifier(&self.config, &self.data, store, plugins, &self.clock)?)
+    }
+
+    /// Who logs in to the dashboard.
+    pub fn people(&self) -> Result<People, CliError> {
+        let limits = &self.config.limits;
+        let (a_second, burst) = (limits.sends_per_second, limits.send_burst);
+        Ok(People {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            passwords: Passwords::default(),
+            seal: Seal::new(&self.data.master_key()?, Purpose::Factors),
+            rate_limits: Arc::new(RateLimits::new(a_second, burst, limits.failed_logins)),
+        })
+    }
+
+    /// Where the server's HTTP listens, by its configuration.
+    pub fn listen(&self) -> SocketAddr {
+        self.config.http.listen
     }
 
     /// What posts to webhooks.

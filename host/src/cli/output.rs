@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::sync::OnceLock;
 
 use clap::Args;
 use serde_json::Value;
@@ -22,6 +23,7 @@ impl Output {
 
     /// Prints one thing.
     pub fn one(self, value: &Value, line: impl FnOnce() -> String) {
+        note(value);
         if self.json {
             say(value);
         } else {
@@ -42,6 +44,19 @@ impl Output {
             say(line(value));
         }
     }
+}
+
+/// Identifier and account of the one thing that the command has told: what it made or changed.
+static TOLD: OnceLock<(Option<String>, Option<String>)> = OnceLock::new();
+
+fn note(value: &Value) {
+    let text = |name: &str| value[name].as_str().map(str::to_owned);
+    TOLD.get_or_init(|| (text("id"), text("accountId")));
+}
+
+/// See [`TOLD`].
+pub fn told() -> (Option<String>, Option<String>) {
+    TOLD.get().cloned().unwrap_or_default()
 }
 
 /// Prints a line. Where nobody reads any more, as behind `| head`, the command is over.

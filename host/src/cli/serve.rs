@@ -8,6 +8,7 @@ use clap::Args;
 use super::error::CliError;
 use crate::config::Config;
 use crate::server;
+use crate::store::LinkPurpose;
 use crate::telemetry;
 
 /// Start the server with a configuration file.
@@ -24,6 +25,16 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
     let config = configuration()?;
     telemetry::logs::start(&config.log);
     let running = Box::pin(server::start(&config)).await?;
+    if !running.store.has_operator().await? {
+        let link = running.people.make_link(LinkPurpose::SetUp, None).await?;
+        // Not into the log, which others may read.
+        eprintln!(
+            "The dashboard has no operator yet. To become it, open this within an hour, by the https name of your \
+             reverse proxy where there is one:\n\n  http://{}/setup/{}\n",
+            running.http,
+            link.reveal()
+        );
+    }
     let (starttls, tls) = (listed(&running.smtp_starttls), listed(&running.smtp_tls));
     let metrics = running.metrics.map(tracing::field::display);
     tracing::info!(

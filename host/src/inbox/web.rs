@@ -5,11 +5,11 @@
 //! no web site can read the mail by rebinding its own name.
 
 mod response;
-mod content;
+pub(crate) mod content;
 mod host_check;
 mod links;
 mod page;
-mod part;
+pub(crate) mod part;
 
 use axum::Router;
 use axum::extract::rejection::QueryRejection;

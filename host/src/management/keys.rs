@@ -8,6 +8,7 @@ mod rights;
 use super::Change;
 use crate::account::ip_network::IpNetwork;
 use crate::account::key::{ApiKey, KeyState, Mode, PresentedKey, Scope};
+use crate::account::role::RoleTooLow;
 use crate::clock::Timestamp;
 use crate::domain::name::DomainName;
 use crate::id::{AccountId, KeyId};
@@ -99,6 +100,8 @@ pub enum KeyError {
     #[error("there is no key `{0}`")]
     Missing(KeyId),
     #[error(transparent)]
+    Role(#[from] RoleTooLow),
+    #[error(transparent)]
     Store(#[from] StoreError),
 }
 
@@ -168,6 +171,7 @@ pub async fn create(
     new: NewKey,
     now: Timestamp,
 ) -> Result<(ApiKey, PresentedKey), KeyError> {
+    by.may_manage()?;
     let faults = new.faults();
     if !faults.is_empty() {
         return Err(KeyError::Faults(faults));
@@ -307,6 +311,7 @@ fn seen(by: Grantor<'_>, account: Option<AccountId>, key: ApiKey) -> Result<ApiK
 }
 
 fn may_change(by: Grantor<'_>, key: &ApiKey) -> Result<(), KeyError> {
+    by.may_manage()?;
     let may = by.is_operator() || !key.allows(Scope::Operator);
     if may { Ok(()) } else { Err(KeyError::OperatorsOnly) }
 }

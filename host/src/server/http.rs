@@ -14,6 +14,7 @@ use super::tasks::Tasks;
 use super::tcp_listener::bind;
 use crate::api::{self, Api};
 use crate::config::{Http, MetricsListen};
+use crate::dashboard::{self, Dashboard};
 use crate::inbox;
 use crate::inbox::store::InboxStore;
 
@@ -69,11 +70,11 @@ impl Ports {
         }
     }
 
-    /// Serves the ports until `stop`; the sandbox inbox beside the API where it is given.
+    /// Serves the ports until `stop`; the dashboard beside the API, and the sandbox inbox where it is given.
     pub fn serve(
         self,
         api: &Api,
-        inbox: Option<InboxStore>,
+        (dashboard, inbox): (Dashboard, Option<InboxStore>),
         limits: &LiveLimits,
         (listeners, stop): (&Tasks, &CancellationToken),
     ) {
@@ -88,6 +89,7 @@ impl Ports {
             Metrics::Nowhere | Metrics::At(..) => api::public(api.clone()),
             Metrics::BesideTheApi => api::public_with_metrics(api.clone()),
         };
+        public = public.merge(dashboard::router(dashboard));
         if let Some(inbox_store) = inbox {
             public = public.merge(inbox::web::router(inbox_store));
         }

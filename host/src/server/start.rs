@@ -16,7 +16,8 @@ use super::reload::Reloader;
 use super::start_error::StartError;
 use super::tasks::Tasks;
 use super::{
-    bounces, cli_settings, delivery, descriptors, http, master_key, plugins, relay, webhooks,
+    bounces, cli_settings, dashboard, delivery, descriptors, http, master_key, plugins, relay,
+    webhooks,
 };
 use crate::api::client_address::{Forwarding, TrustedProxies};
 use crate::api::control_token::ControlToken;
@@ -35,6 +36,7 @@ use crate::journey::accept::rate_limit::RateLimits;
 use crate::journey::commit::Commit;
 use crate::journey::commit::batch;
 use crate::journey::commit::decide::Rules;
+use crate::people::People;
 use crate::plugin::Plugins;
 use crate::store::Store;
 use crate::store::facts::Facts;
@@ -70,6 +72,8 @@ pub struct RunningServer {
     /// What adds sender domains, for the same.
     pub verifier: Arc<Verifier>,
     pub clock: Clock,
+    /// Who logs in, for the same, and for the link of the first operator.
+    pub people: Arc<People>,
     listeners: Tasks,
     core: Tasks,
     sandbox: Sandbox,
@@ -84,6 +88,10 @@ pub struct RunningServer {
 ///
 /// # Errors
 /// See [`StartError`]. Nothing listens then.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one line a part, in the order in which they need each other"
+)]
 pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let config = &descriptors::fit(configured);
     let (clock, data) = (Clock::system(), DataDir::open(&config.store.data_dir)?);
@@ -124,6 +132,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     };
     let (worker, routes) = delivery::worker(config, &data, parts)?;
     let mut limits = LiveLimits::new(config, stop_listeners.clone());
+    let people = dashboard::people(&data, &store, &clock, &limits)?;
     let evidence = plugins::evidence(&store, &seal, &clock, &limits);
     plugins::start(plugin_supervisor, &evidence, (&store, &clock), (&core, &stop_core));
     let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core))?;
@@ -157,10 +166,12 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         readiness: Arc::default(),
         metrics,
     });
+    let submission = (&*smtp_ports.0, &*smtp_ports.1);
+    let dashboard = dashboard::dashboard(config, &api, &people, submission);
     limits.relay = relay.serve(config, journey, &listeners, &stop_listeners);
     http_ports.serve(
         &api,
-        config.inbox.view.then_some(inbox_store),
+        (dashboard, config.inbox.view.then_some(inbox_store)),
         &limits,
         (&listeners, &stop_listeners),
     );
@@ -176,6 +187,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         plugins,
         verifier,
         clock,
+        people,
         listeners,
         core,
         sandbox,

@@ -22,6 +22,8 @@ pub enum Purpose {
     Webhooks,
     /// The codes in return paths; nothing is sealed with it.
     ReturnPaths,
+    /// The secrets of second factors.
+    Factors,
 }
 
 impl Purpose {
@@ -31,6 +33,7 @@ impl Purpose {
             Self::DkimKeys => b"waxwing dkim keys 1",
             Self::Webhooks => b"waxwing webhooks 1",
             Self::ReturnPaths => b"waxwing return paths 1",
+            Self::Factors => b"waxwing factors 1",
         }
     }
 }

@@ -21,6 +21,8 @@ pub use python::{python, run_python};
 /// Something on the machine that the tests cannot bring along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
+    /// A Chromium that Playwright can drive.
+    Chromium,
     /// curl, with SMTP.
     Curl,
     /// msmtp, the sendmail of machines without a mail server.
@@ -65,6 +67,7 @@ impl Need {
 
     fn probes(self) -> &'static [&'static [&'static str]] {
         match self {
+            Self::Chromium => &[&["chromium", "--version"]],
             Self::Curl => &[&["curl", "--version"]],
             Self::Msmtp => &[&["msmtp", "--version"]],
             Self::Node => &[&["node", "--version"], &["npm", "--version"]],
@@ -93,6 +96,7 @@ impl Need {
 
     fn reason(self) -> &'static str {
         match self {
+            Self::Chromium => "chromium is not installed",
             Self::Curl => "curl is not installed",
             Self::Msmtp => "msmtp is not installed",
             Self::Node => "Node.js with npm is not installed",
@@ -110,6 +114,7 @@ impl Need {
     /// The Debian packages that bring it.
     fn packages(self) -> &'static [&'static str] {
         match self {
+            Self::Chromium => &["chromium"],
             Self::Curl => &["curl"],
             Self::Msmtp => &["msmtp"],
             Self::Node => &["nodejs", "npm"],

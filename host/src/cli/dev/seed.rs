@@ -8,6 +8,7 @@ use crate::account::Account;
 use crate::account::brand::{Brand, BrandChanges, BrandField};
 use crate::account::key::{ApiKey, KeyState, Mode, PresentedKey, Scope};
 use crate::account::plan::Plan;
+use crate::account::role::Role;
 use crate::authoring::error::AuthoringError;
 use crate::authoring::folder::{self, ExistingLayout};
 use crate::authoring::{Authoring, PublishOptions};
@@ -16,11 +17,12 @@ use crate::cli::starter;
 use crate::credit::{Credits, EntryKind};
 use crate::domain::look_alike::LookAlikes;
 use crate::domain::state::DomainKind;
-use crate::id::{AccountId, KeyId};
+use crate::id::{AccountId, KeyId, UserId};
 use crate::message::address::EmailAddress;
+use crate::people::{MemberError as PeopleError, Secret};
 use crate::server::RunningServer;
 use crate::server::data_dir::DataDir;
-use crate::store::AccountRow;
+use crate::store::{AccountRow, LinkPurpose, NewUser};
 
 const ACCOUNT: &str = "Development";
 const PLAN: &str = "pro";
@@ -36,6 +38,9 @@ const SENDER: &str = "hello@sandbox.test";
 const TEMPLATE: &str = "verification-code";
 /// The key is shown at every start, so `dev` keeps it as it is, readable by its owner only.
 const KEY_FILE: &str = "dev.key";
+const PERSON: &str = "dev@sandbox.test";
+/// The same for the password of the dashboard.
+const PASSWORD_FILE: &str = "dev.password";
 
 /// What a newcomer needs for a first send.
 #[derive(Debug)]
@@ -49,6 +54,18 @@ pub struct Seed {
     pub template: String,
     /// Data that it accepts.
     pub example: Map<String, Value>,
+    /// Who logs in to the dashboard.
+    pub person: SeedPerson,
+}
+
+/// The owner of the account, who is the operator too.
+#[derive(Debug)]
+pub struct SeedPerson {
+    pub email: String,
+    /// None once it was changed.
+    pub password: Option<String>,
+    /// The secret of a link that logs in once.
+    pub link: Secret,
 }
 
 /// Makes what is missing, piece by piece, so that a first start that was cut off is finished by the
@@ -74,6 +91,7 @@ pub async fn plant(running: &RunningServer, data: &DataDir) -> Result<Seed, CliE
         api_key: key(running, data, account.id).await?,
         from: account.sender.map_or_else(|| SENDER.to_owned(), |sender| sender.to_string()),
         template: TEMPLATE.to_owned(),
+        person: person(running, data, account.id).await?,
         example: example
             .map(|version| version.source.example().cloned().unwrap_or_default())
             .unwrap_or_default(),
@@ -131,6 +149,39 @@ async fn templates(running: &RunningServer, account: AccountId) -> Result<(), Cl
         starter::publish(&authoring, account, &slug, folder, &options).await?;
     }
     Ok(())
+}
+
+/// The person of the kept password, made where there is none yet. A password that was changed since is not told.
+async fn person(
+    running: &RunningServer,
+    data: &DataDir,
+    account: AccountId,
+) -> Result<SeedPerson, CliError> {
+    let (people, email) = (&running.people, PERSON.parse::<EmailAddress>());
+    let email = email.expect("the address of dev's person is an address");
+    let kept = std::fs::read_to_string(data.file(PASSWORD_FILE)).ok();
+    let (id, password) = if let Some(user) = running.store.user_by_email(&email).await? {
+        let kept = kept.unwrap_or_default();
+        let is_right = people.passwords.is_right(&kept, user.password.as_deref()).await;
+        (user.id, is_right.map_err(PeopleError::from)?.then_some(kept))
+    } else {
+        let (password, now) = (Secret::random().reveal(), running.clock.now());
+        let hash = people.passwords.hash(&password).await.map_err(PeopleError::from)?;
+        let new = NewUser {
+            id: UserId::new(now),
+            email,
+            password: Some(hash),
+            is_operator: true,
+            membership: Some((account, Role::Owner)),
+            at: now,
+        };
+        // The file first: a password that nobody knows would be of no use.
+        data.write_private(PASSWORD_FILE, password.as_bytes())?;
+        running.store.add_user(&new).await?;
+        (new.id, Some(password))
+    };
+    let link = people.make_link(LinkPurpose::LogIn, Some(id)).await?;
+    Ok(SeedPerson { email: PERSON.to_owned(), password, link })
 }
 
 fn sender() -> EmailAddress {

@@ -43,7 +43,12 @@ impl Welcome {
             "apiKey": self.seed.api_key,
             "from": self.seed.from,
             "caFile": self.ca_file,
-            "dashboard": null,
+            "dashboard": {
+                "url": format!("{}/app", self.base),
+                "email": self.seed.person.email,
+                "password": self.seed.person.password,
+                "loginUrl": self.login_url(),
+            },
             "template": self.seed.template,
             "exampleData": self.seed.example,
             "pluginsDir": self.plugins_dir,
@@ -77,10 +82,21 @@ curl -sS {base}/messages/send \\
 {over_smtp}
 Then look at {base}/inbox
 
+Dashboard: {}
+           (works once; later with {} and the password in {})
+
 Data: {}   API: {base}/openapi.json   Stop: Ctrl-C
 ",
+            self.login_url(),
+            self.seed.person.email,
+            self.data_dir.join("dev.password").display(),
             self.data_dir.display(),
         )
+    }
+
+    /// Logs in once.
+    fn login_url(&self) -> String {
+        format!("{}/login/{}", self.base, self.seed.person.link.reveal())
     }
 
     /// The example without what the account's brand has anyway.
@@ -119,9 +135,11 @@ fn quoted(text: &impl Display) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::seed::SeedPerson;
     use super::*;
     use crate::clock::Timestamp;
     use crate::id::AccountId;
+    use crate::people::Secret;
 
     fn welcome(starttls: Option<&str>, tls: Option<&str>) -> Welcome {
         let address = |text: &str| text.parse().expect("an address");
@@ -138,6 +156,11 @@ mod tests {
                 from: "hello@sandbox.test".to_owned(),
                 template: "hello".to_owned(),
                 example: Map::new(),
+                person: SeedPerson {
+                    email: "dev@sandbox.test".to_owned(),
+                    password: None,
+                    link: Secret::random(),
+                },
             },
             data_dir: PathBuf::from("/srv/tern's"),
             plugins_dir: PathBuf::from("/srv/tern's/plugins"),

@@ -16,10 +16,15 @@ const DOWNLOAD: &str = "sandbox; default-src 'none'";
 
 /// The HTML part for a frame, with the images that it brings along.
 pub fn preview(raw: &[u8]) -> Option<Response> {
-    let message = parsed(raw)?;
-    let html = with_own_images(html_text(&message)?, &message);
+    let html = preview_html(raw)?;
     let headers = [(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, PREVIEW)];
     Some((headers, html).into_response())
+}
+
+/// The HTML part with the images that it brings along.
+pub fn preview_html(raw: &[u8]) -> Option<String> {
+    let message = parsed(raw)?;
+    Some(with_own_images(html_text(&message)?, &message))
 }
 
 /// An attachment, to be saved and never to be shown in place.

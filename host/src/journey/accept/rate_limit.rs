@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use governor::clock::{Clock as _, DefaultClock};
@@ -99,6 +100,16 @@ impl RateLimits {
                 Refusal::TooManyFailedLogins { retry_after }
             }
         }
+    }
+
+    /// Counts a log-in with a password before the password is looked at. Whoever guesses a password, unlike a key,
+    /// succeeds some day, so a success counts too, and nobody gets past an empty bucket.
+    ///
+    /// # Errors
+    /// The address has made too many; how long it has to wait.
+    pub fn take_password_attempt(&self, ip: IpAddr) -> Result<(), Duration> {
+        let taken = self.failures.load().networks.check_key(&network(ip));
+        taken.map(|_| ()).map_err(|not_until| not_until.wait_time_from(self.clock.now()))
     }
 
     /// Forgets the buckets that are full again.

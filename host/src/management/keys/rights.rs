@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::account::ip_network::IpNetwork;
 use crate::account::key::{ApiKey, Mode, Scope};
+use crate::account::role::{Role, RoleTooLow};
 use crate::clock::Timestamp;
 
 /// Who asks.
@@ -15,6 +16,8 @@ pub enum Grantor<'a> {
     Operator(&'a ApiKey),
     /// A key of the scope `admin`, for its own account.
     Holder(&'a ApiKey),
+    /// Somebody who is logged in, for the account that the session shows.
+    Person(Role),
 }
 
 /// What one key has and another one has not.
@@ -36,7 +39,7 @@ impl Grantor<'_> {
     #[must_use]
     pub fn may_see(self, key: &ApiKey) -> bool {
         match self {
-            Self::Machine | Self::Operator(_) => true,
+            Self::Machine | Self::Operator(_) | Self::Person(_) => true,
             Self::Holder(own) => {
                 let hidden = [Excess::Mode, Excess::Domains, Excess::Templates];
                 !exceeds(own, key).iter().any(|it| hidden.contains(it))
@@ -53,14 +56,16 @@ impl Grantor<'_> {
                 let of_the_server = [Excess::Networks, Excess::End];
                 exceeds(own, key).into_iter().filter(|it| of_the_server.contains(it)).collect()
             }
-            Self::Machine | Self::Operator(_) => Vec::new(),
+            // A person's log-in is not a key of the server: such a key is made where the data directory is.
+            Self::Person(_) if key.allows(Scope::Operator) => vec![Excess::Scope(Scope::Operator)],
+            Self::Machine | Self::Operator(_) | Self::Person(_) => Vec::new(),
         }
     }
 
     /// Whether it calls with that key.
     pub(super) fn is(self, key: &ApiKey) -> bool {
         match self {
-            Self::Machine => false,
+            Self::Machine | Self::Person(_) => false,
             Self::Operator(own) | Self::Holder(own) => own.id == key.id,
         }
     }
@@ -69,6 +74,15 @@ impl Grantor<'_> {
         match self {
             Self::Machine | Self::Operator(_) => true,
             Self::Holder(own) => own.mode == Mode::Live && own.allows(Scope::Operator),
+            Self::Person(_) => false,
+        }
+    }
+
+    /// Whether the caller may make and change keys at all; what a key may give is another question.
+    pub(super) fn may_manage(self) -> Result<(), RoleTooLow> {
+        match self {
+            Self::Machine | Self::Operator(_) | Self::Holder(_) => Ok(()),
+            Self::Person(role) => role.at_least(Role::Owner),
         }
     }
 }

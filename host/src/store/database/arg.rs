@@ -8,7 +8,8 @@ use sqlx::Arguments as _;
 use sqlx::sqlite::SqliteArguments;
 
 use crate::id::{
-    AccountId, DecisionId, DomainId, EventId, Identifier, KeyId, MessageId, TemplateId, WebhookId,
+    AccountId, DecisionId, DomainId, EventId, Identifier, KeyId, MessageId, SessionId, TemplateId,
+    UserId, WebhookId,
 };
 
 /// A value to bind.
@@ -80,7 +81,9 @@ kinds! {
     EventId => Id, Identifier::to_bytes;
     KeyId => Id, Identifier::to_bytes;
     MessageId => Id, Identifier::to_bytes;
+    SessionId => Id, Identifier::to_bytes;
     TemplateId => Id, Identifier::to_bytes;
+    UserId => Id, Identifier::to_bytes;
     WebhookId => Id, Identifier::to_bytes;
 }
 

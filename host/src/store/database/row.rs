@@ -10,7 +10,8 @@ use sqlx::sqlite::SqliteRow;
 
 use crate::clock::Timestamp;
 use crate::id::{
-    AccountId, DecisionId, DomainId, EventId, Identifier, KeyId, MessageId, TemplateId, WebhookId,
+    AccountId, DecisionId, DomainId, EventId, Identifier, KeyId, MessageId, SessionId, TemplateId,
+    UserId, WebhookId,
 };
 use crate::store::StoreError;
 use crate::store::error::DriverError;
@@ -113,7 +114,10 @@ macro_rules! identifiers {
     )+};
 }
 
-identifiers!(AccountId, DecisionId, DomainId, EventId, KeyId, MessageId, TemplateId, WebhookId);
+identifiers!(
+    AccountId, DecisionId, DomainId, EventId, KeyId, MessageId, SessionId, TemplateId, UserId,
+    WebhookId
+);
 
 /// Databases have one type for integers.
 macro_rules! narrowed {

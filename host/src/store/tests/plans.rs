@@ -7,7 +7,7 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 25] = [
+const SCANS: [(&str, &str); 26] = [
     ("account", "walks over thirty days, which it counts itself"),
     ("template_usage", "walks over thirty days, which it counts itself"),
     ("accounts", "lists all accounts for the command line, on a connection for lists"),
@@ -21,6 +21,7 @@ const SCANS: [(&str, &str); 25] = [
     ),
     ("drop_counts: the oldest message", "reads one row: the beginning of the primary key"),
     ("gauges: queue", "walks over the 100 oldest lanes, which it finds by an index"),
+    ("has_operator", "reads the index that holds operators alone"),
     ("identities", "there is a row for each version of a plugin and its settings"),
     ("is_plan_used", "is asked where a plan has no known name, on a connection for lists"),
     ("is_ahead_of", "reads one row: the end of the primary key"),

@@ -184,7 +184,9 @@ impl<'a> Pass<'a> {
             }
             Kind::Expired => {
                 let refusals = now.before(REFUSALS_KEPT);
-                Ok(Batch::full(store.drop_expired(now, refusals, BATCH_ROWS).await?, BATCH_ROWS))
+                let expired = store.drop_expired(now, refusals, BATCH_ROWS).await?;
+                let sessions = store.drop_sessions(now, BATCH_ROWS).await?;
+                Ok(Batch::full(expired + sessions, BATCH_ROWS))
             }
             Kind::Suppressions => {
                 Ok(Batch::full(store.drop_suppressions(now, BATCH_ROWS).await?, BATCH_ROWS))

@@ -1,0 +1,136 @@
+//! Writes every change over the API into the audit log: who, which operation, on what, from where.
+//!
+//! One place for all routes, so that a new one cannot be forgotten: an operation that changes nothing stands in
+//! [`CHANGES_NOTHING`]. The row is written behind the change; where that fails, the log says so.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use axum::body::Body;
+use axum::extract::{MatchedPath, RawPathParams, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::{Method, StatusCode};
+use http_body_util::BodyExt;
+use serde::Deserialize;
+
+use super::state::Api;
+use super::{openapi, request_context};
+use crate::id::AccountId;
+use crate::store::{ActorId, AuditRow};
+
+/// Operations with a body that only look, or send a test.
+const CHANGES_NOTHING: [&str; 5] =
+    ["validate_template", "preview_template", "test_template", "impact_plugin", "replayed"];
+
+/// They belong to the server, and their operations are named without the noun.
+const PLUGINS: &str = "/v1/plugins";
+
+/// The operations by method and path.
+static OPERATIONS: LazyLock<HashMap<(String, String), String>> = LazyLock::new(operations);
+
+/// What of a created thing's answer is wanted.
+#[derive(Deserialize)]
+struct Created {
+    id: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Asked {
+    account: Option<AccountId>,
+}
+
+/// Passes a request on, and writes down what it has changed.
+pub async fn changes(
+    State(api): State<Api>,
+    path: Option<MatchedPath>,
+    parameters: Result<RawPathParams, axum::extract::rejection::RawPathParamsRejection>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let method = request.method().clone();
+    if matches!(method, Method::GET | Method::HEAD) {
+        return next.run(request).await;
+    }
+    let path = path.as_ref().map_or("", MatchedPath::as_str);
+    let action = OPERATIONS.get(&(method.as_str().to_ascii_lowercase(), path.to_owned()));
+    let Some(action) = action.filter(|it| !CHANGES_NOTHING.contains(&it.as_str())) else {
+        return next.run(request).await;
+    };
+    let parameters = parameters.ok();
+    let parameter = |wanted: fn(&str) -> bool| {
+        let mut all = parameters.iter().flatten();
+        all.find(|(name, _)| wanted(name)).map(|(_, value)| value.to_owned())
+    };
+    let (subject, of_path) = (parameter(|_| true), parameter(|name| name == "account"));
+    let asked = axum::extract::Query::<Asked>::try_from_uri(request.uri());
+    let asked = asked.ok().and_then(|it| it.0.account);
+    let ip = request_context::ip(request.extensions()).to_canonical().to_string();
+    let response = next.run(request).await;
+    if !response.status().is_success() {
+        return response;
+    }
+    let (response, created) = created(response).await;
+    let key = request_context::key();
+    let account =
+        asked.or(of_path.and_then(|it| it.parse().ok())).or(key.map(|(_, account)| account));
+    let name = match key {
+        Some((key, _)) => api.store.key(key).await.ok().flatten().map(|it| it.name),
+        None => None,
+    };
+    let row = AuditRow {
+        at: api.clock.now(),
+        account: account.filter(|_| !path.starts_with(PLUGINS)),
+        actor: key.map_or(ActorId::ControlToken, |(key, _)| ActorId::Key(key)),
+        actor_name: name,
+        action: action.clone(),
+        subject: created.or(subject),
+        ip: Some(ip),
+    };
+    if let Err(error) = api.store.record_audit(&row).await {
+        tracing::error!(%error, action = row.action, "a change was made and could not be written into the audit log");
+    }
+    response
+}
+
+/// The identifier of what was created; the answer stays as it is.
+async fn created(response: Response) -> (Response, Option<String>) {
+    if response.status() != StatusCode::CREATED {
+        return (response, None);
+    }
+    let (parts, body) = response.into_parts();
+    let Ok(body) = body.collect().await else {
+        return (Response::from_parts(parts, Body::empty()), None);
+    };
+    let body = body.to_bytes();
+    let created: Option<Created> = serde_json::from_slice(&body).ok();
+    (Response::from_parts(parts, Body::from(body)), created.and_then(|it| it.id))
+}
+
+fn operations() -> HashMap<(String, String), String> {
+    let document = openapi::json();
+    let mut found = HashMap::new();
+    for (path, methods) in document["paths"].as_object().into_iter().flatten() {
+        for (method, operation) in methods.as_object().into_iter().flatten() {
+            let Some(id) = operation["operationId"].as_str() else { continue };
+            let name =
+                if path.starts_with(PLUGINS) { format!("{id}_plugin") } else { id.to_owned() };
+            found.insert((method.clone(), path.clone()), name);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_nothing_is_an_operation() {
+        let operations: Vec<String> = operations().into_values().collect();
+        assert!(operations.iter().any(|it| it == "create_key"), "{operations:?}");
+        for name in CHANGES_NOTHING {
+            assert!(operations.iter().any(|it| it == name), "there is no operation {name}");
+        }
+    }
+}

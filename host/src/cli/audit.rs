@@ -1,0 +1,193 @@
+//! Writes every change by the command line into the audit log: who may read the data directory has no other name.
+//!
+//! One place for all commands, so that a new one cannot be forgotten: a test holds that each command stands in one of
+//! the lists below.
+
+use std::ffi::OsString;
+
+use clap::{ArgMatches, Command, FromArgMatches};
+
+use super::error::CliError;
+use super::open::Target;
+use super::output;
+use crate::id::AccountId;
+use crate::store::{ActorId, AuditRow};
+
+/// Commands that change something, with the operation of the API that does the same.
+const CHANGES: [(&str, &str); 29] = [
+    ("account create", "create_account"),
+    ("account update", "change_account"),
+    ("account brand", "change_brand"),
+    ("account deactivate", "change_account"),
+    ("account activate", "change_account"),
+    ("user add", "invite_user"),
+    ("user reset", "make_reset_link"),
+    ("user role", "give_role"),
+    ("user remove", "remove_user"),
+    ("key create", "create_key"),
+    ("key update", "change_key"),
+    ("key deactivate", "deactivate_key"),
+    ("template create", "publish_template"),
+    ("credits grant", "grant_credits"),
+    ("domain add", "add_domain"),
+    ("domain check", "check_domain"),
+    ("domain rotate", "rotate_domain"),
+    ("domain delete", "delete_domain"),
+    ("message cancel", "cancel_message"),
+    ("message retry", "retry_message"),
+    ("message suppress", "add_suppression"),
+    ("suppression add", "add_suppressions"),
+    ("suppression remove", "delete_suppression"),
+    ("webhook create", "create_webhook"),
+    ("webhook update", "change_webhook"),
+    ("webhook delete", "delete_webhook"),
+    ("webhook rotate", "rotate_webhook"),
+    ("webhook replay", "replay_webhook"),
+    ("webhook test", "test_webhook"),
+];
+/// Commands that ask a running server, which writes it down itself, change no store, or only look.
+#[cfg(test)]
+const NO_CHANGES: [&str; 47] = [
+    "account list",
+    "account show",
+    "check",
+    "compile-plugin",
+    "credits show",
+    "dev",
+    "domain list",
+    "domain records",
+    "domain show",
+    "key list",
+    "message attempts",
+    "message events",
+    "message list",
+    "message raw",
+    "message resend",
+    "message show",
+    "plugin activate",
+    "plugin bench",
+    "plugin build",
+    "plugin check",
+    "plugin decisions",
+    "plugin dev",
+    "plugin disable",
+    "plugin impact",
+    "plugin inspect",
+    "plugin install",
+    "plugin keygen",
+    "plugin list",
+    "plugin logs",
+    "plugin new",
+    "plugin record",
+    "plugin replay",
+    "plugin rollback",
+    "plugin shadow",
+    "plugin sign",
+    "plugin test",
+    "plugin verify",
+    "queue why",
+    "serve",
+    "suppression list",
+    "suppression show",
+    "template list",
+    "template show",
+    "user list",
+    "webhook deliveries",
+    "webhook list",
+    "webhook show",
+];
+
+/// A command that changes something.
+#[derive(Debug)]
+pub struct Change {
+    action: &'static str,
+    target: Target,
+    account: Option<AccountId>,
+    subject: Option<String>,
+}
+
+impl Change {
+    /// What a command line would change; none where it changes nothing.
+    pub fn of(command: &Command, matches: &ArgMatches) -> Option<Self> {
+        let (mut command, mut matches, mut path) = (command, matches, Vec::new());
+        while let Some((name, inner)) = matches.subcommand() {
+            path.push(name);
+            command = command.find_subcommand(name)?;
+            matches = inner;
+        }
+        let path = path.join(" ");
+        let (_, action) = CHANGES.into_iter().find(|(it, _)| *it == path)?;
+        let text = |id: &str| {
+            let values = matches.try_get_raw(id).ok().flatten()?;
+            let values: Vec<String> =
+                values.map(|it| OsString::from(it).to_string_lossy().into_owned()).collect();
+            Some(values.join(" "))
+        };
+        let named = command.get_positionals().find_map(|it| text(it.get_id().as_str()));
+        let named = named.or_else(|| text("email")).or_else(|| text("slug"));
+        Some(Self {
+            action,
+            target: Target::from_arg_matches(matches).ok()?,
+            account: text("account").or_else(|| named.clone()).and_then(|it| it.parse().ok()),
+            subject: named,
+        })
+    }
+
+    /// Writes it down, behind the command.
+    pub async fn record(self) -> Result<(), CliError> {
+        let opened = self.target.open().await?;
+        let (id, account) = output::told();
+        let row = AuditRow {
+            at: opened.clock.now(),
+            account: self.account.or(account.and_then(|it| it.parse().ok())),
+            actor: ActorId::CommandLine,
+            actor_name: None,
+            action: self.action.to_owned(),
+            subject: self.subject.or(id),
+            ip: None,
+        };
+        Ok(opened.store.record_audit(&row).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leaves(command: &Command, path: &str, found: &mut Vec<String>) {
+        let mut inner = command.get_subcommands().filter(|it| it.get_name() != "help").peekable();
+        if inner.peek().is_none() {
+            found.push(path.to_owned());
+        }
+        for command in inner {
+            leaves(command, format!("{path} {}", command.get_name()).trim(), found);
+        }
+    }
+
+    #[test]
+    fn every_command_is_known_to_change_something_or_not() {
+        let mut found = Vec::new();
+        leaves(&super::super::command(), "", &mut found);
+        let mut known: Vec<&str> =
+            CHANGES.iter().map(|(path, _)| *path).chain(NO_CHANGES).collect();
+        known.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, known, "put a new command into one of the two lists");
+    }
+
+    #[test]
+    fn a_change_names_what_it_is_made_to() {
+        let of = |line: &str| {
+            let command = super::super::command();
+            let matches = command.clone().try_get_matches_from(line.split(' ')).expect("a command");
+            Change::of(&command, &matches)
+        };
+        let key = "key_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+        let change = of(&format!("waxwing key deactivate {key} --data-dir d")).expect("a change");
+        assert_eq!((change.action, change.subject.as_deref()), ("deactivate_key", Some(key)));
+        let account = "acc_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+        let change = of(&format!("waxwing key create --account {account}")).expect("a change");
+        assert_eq!(change.account.map(|it| it.to_string()).as_deref(), Some(account));
+        assert!(of(&format!("waxwing key list --account {account}")).is_none());
+    }
+}

@@ -1,0 +1,162 @@
+//! `waxwing user`: who logs in to the dashboard.
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use super::error::CliError;
+use super::open::{Opened, Target};
+use super::output::text;
+use crate::account::role::Role;
+use crate::id::{AccountId, UserId};
+use crate::message::address::EmailAddress;
+use crate::people::{MAX_USERS_PER_PAGE, NewMember, Secret};
+use crate::store::PersonRow;
+
+/// Add, list and remove the people who use the dashboard; give roles; make links for those who lost a password.
+#[derive(Debug, Subcommand)]
+pub enum UserCommand {
+    /// Add a user, and print the link with which the user chooses a password; it works once, for 7 days
+    Add {
+        /// With which the user logs in
+        #[arg(long)]
+        email: EmailAddress,
+        /// An account that the user works in, `acc_…`
+        #[arg(long, requires = "role")]
+        account: Option<AccountId>,
+        /// What the user may do there: owner, member or read-only
+        #[arg(long, requires = "account")]
+        role: Option<Role>,
+        /// The user manages the server
+        #[arg(long)]
+        operator: bool,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// List all users with their roles
+    List {
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Print a link with which a user chooses another password; it works once, for an hour
+    Reset {
+        email: EmailAddress,
+        /// Remove the second factor now, for a user who has lost its device and the recovery codes
+        #[arg(long)]
+        factor: bool,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Give a user a role in an account: owner, member or read-only
+    Role {
+        email: EmailAddress,
+        /// `acc_…`
+        #[arg(long)]
+        account: AccountId,
+        #[arg(long)]
+        role: Role,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Remove a user and end all sessions of the user
+    Remove {
+        email: EmailAddress,
+        #[command(flatten)]
+        target: Target,
+    },
+}
+
+pub async fn run(command: UserCommand) -> Result<(), CliError> {
+    match command {
+        UserCommand::Add { email, account, role, operator, target } => {
+            let opened = target.open().await?;
+            let people = opened.people()?;
+            let membership = account.zip(role);
+            let new = NewMember { email, membership, is_operator: operator };
+            let (id, link) = people.invite(new).await?;
+            show_link(&opened, &target, id, ("invite", &link));
+            Ok(())
+        }
+        UserCommand::List { target } => {
+            let opened = target.open().await?;
+            let (mut all, mut after) = (Vec::new(), None);
+            loop {
+                let page = opened.store.users_after(after, MAX_USERS_PER_PAGE).await?;
+                let Some(last) = page.last() else { break };
+                after = Some(last.id);
+                for user in page {
+                    all.push(view(&opened, &user).await?);
+                }
+            }
+            target.output.list(&all, line);
+            Ok(())
+        }
+        UserCommand::Reset { email, factor, target } => {
+            let opened = target.open().await?;
+            let (user, link) = opened.people()?.reset(&email).await?;
+            if factor {
+                opened.store.remove_factor(user.id).await?;
+            }
+            let page = if user.password.is_some() { "reset" } else { "invite" };
+            show_link(&opened, &target, user.id, (page, &link));
+            Ok(())
+        }
+        UserCommand::Role { email, account, role, target } => {
+            let opened = target.open().await?;
+            let user = opened.people()?.give_role(&email, account, role).await?;
+            let value = view(&opened, &user).await?;
+            target.output.one(&value, || line(&value));
+            Ok(())
+        }
+        UserCommand::Remove { email, target } => {
+            let opened = target.open().await?;
+            let user = opened.people()?.remove(&email).await?;
+            let value = json!({"id": user.id, "email": user.email.to_string(), "removed": true});
+            target.output.one(&value, || format!("{}  {email}  removed", user.id));
+            Ok(())
+        }
+    }
+}
+
+/// The path alone stands in the JSON: which name the world knows the server by, it does not know itself.
+fn show_link(opened: &Opened, target: &Target, id: UserId, (page, link): (&str, &Secret)) {
+    let path = format!("/{page}/{}", link.reveal());
+    let value = json!({"id": id, "path": path});
+    target.output.one(&value, || {
+        let listen = opened.listen();
+        format!(
+            "{id}\nhttp://{listen}{path}\n(behind a reverse proxy: its https name before the path)"
+        )
+    });
+}
+
+async fn view(opened: &Opened, user: &PersonRow) -> Result<Value, CliError> {
+    let memberships = opened.store.memberships(user.id).await?;
+    let roles: Vec<Value> = memberships
+        .iter()
+        .map(|it| json!({"account": it.account, "name": it.account_name, "role": it.role.as_str()}))
+        .collect();
+    Ok(json!({
+        "id": user.id,
+        "email": user.email.to_string(),
+        "operator": user.is_operator,
+        "hasPassword": user.password.is_some(),
+        "hasFactor": user.has_factor,
+        "roles": roles,
+        "createdAt": user.created_at.rfc3339(),
+    }))
+}
+
+fn line(value: &Value) -> String {
+    let roles = value["roles"].as_array().into_iter().flatten();
+    let roles: Vec<String> =
+        roles.map(|it| format!("{} of {}", text(it, "role"), text(it, "name"))).collect();
+    let operator = if value["operator"] == true { "  operator" } else { "" };
+    let invited = if value["hasPassword"] == true { "" } else { "  invited" };
+    let factor = if value["hasFactor"] == true { "  second factor" } else { "" };
+    format!(
+        "{}  {}{operator}{invited}{factor}  {}",
+        text(value, "id"),
+        text(value, "email"),
+        roles.join(", ")
+    )
+}

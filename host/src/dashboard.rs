@@ -1,0 +1,101 @@
+//! The web dashboard: pages that the server writes, for people who are logged in. Every page shows what the API shows,
+//! by the same functions; it decides nothing. No page needs a script.
+//!
+//! `guard` stands before each handler: who is it, and is a form from one of our own pages. A role is checked by the
+//! function that changes something, not here.
+
+mod access;
+mod assets;
+mod form;
+mod frame;
+mod guard;
+mod keys;
+mod log_in;
+mod message;
+mod messages;
+mod overview;
+mod profile;
+mod response;
+mod words;
+
+use std::net::SocketAddr;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::{from_fn, map_response};
+use axum::routing::{get, post};
+
+use crate::api::Api;
+use crate::people::People;
+
+/// What the pages need.
+#[derive(Debug, Clone)]
+pub struct Dashboard(Arc<DashboardParts>);
+
+#[derive(Debug)]
+pub struct DashboardParts {
+    pub api: Api,
+    pub people: Arc<People>,
+    /// Where programs hand mail in over SMTP, for the settings that a new key is shown with.
+    pub smtp: SmtpSettings,
+}
+
+/// Where programs hand mail in over SMTP.
+#[derive(Debug, Clone, Default)]
+pub struct SmtpSettings {
+    /// The name in the certificate; none where the server has none of its own.
+    pub host: Option<String>,
+    pub starttls: Option<SocketAddr>,
+    pub tls: Option<SocketAddr>,
+}
+
+impl From<DashboardParts> for Dashboard {
+    fn from(parts: DashboardParts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
+impl Deref for Dashboard {
+    type Target = DashboardParts;
+
+    fn deref(&self) -> &DashboardParts {
+        &self.0
+    }
+}
+
+/// All pages.
+pub fn router(dashboard: Dashboard) -> Router {
+    Router::new()
+        .route("/", get(log_in::front))
+        .route("/login", get(log_in::show).post(log_in::password))
+        .route("/login/code", post(log_in::code))
+        .route("/login/{link}", get(log_in::link).post(log_in::by_link))
+        .route("/logout", post(log_in::out))
+        .route("/setup/{link}", get(access::set_up).post(access::set_up_typed))
+        .route("/invite/{link}", get(access::invitation).post(access::invitation_typed))
+        .route("/reset/{link}", get(access::reset).post(access::reset_typed))
+        .route("/theme", post(frame::choose_theme))
+        .route("/app", get(overview::show))
+        .route("/app/account", post(overview::show_account))
+        .route("/app/messages", get(messages::list))
+        .route("/app/messages/{id}", get(message::show))
+        .route("/app/messages/{id}/html", get(message::html))
+        .route("/app/messages/{id}/raw", get(message::raw))
+        .route("/app/messages/{id}/cancel", post(message::cancel))
+        .route("/app/messages/{id}/retry", post(message::retry))
+        .route("/app/keys", get(keys::list).post(keys::create))
+        .route("/app/keys/new", get(keys::ask))
+        .route("/app/keys/{id}/deactivate", get(keys::confirm).post(keys::deactivate))
+        .route("/app/profile", get(profile::show))
+        .route("/app/profile/password", post(profile::change_password))
+        .route("/app/profile/sessions/{id}/end", post(profile::end_session))
+        .route("/app/profile/factor", get(profile::ask_factor).post(profile::set_factor))
+        .route("/app/profile/factor/remove", post(profile::remove_factor))
+        .route("/app/verify", get(profile::ask_password).post(profile::step_up))
+        .route("/app/{*rest}", get(response::missing))
+        .route_layer(from_fn(guard::from_own_pages))
+        .layer(map_response(response::with_policy))
+        .merge(assets::router())
+        .with_state(dashboard)
+}

@@ -1,0 +1,107 @@
+//! What surrounds every page: the side bar, the account, the person, the theme.
+
+use axum::extract::State;
+use axum::response::Response;
+
+use super::guard::{Guest, GuestForm, Theme, Visitor, with_theme};
+use super::response::{Failure, to};
+use super::{Dashboard, assets};
+use crate::account::role::Role;
+use crate::store::MembershipRow;
+
+/// Where in the side bar a page stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Overview,
+    Messages,
+    Keys,
+    Profile,
+}
+
+/// What the layout of a page of somebody who is logged in shows.
+#[derive(Debug)]
+pub struct Frame {
+    pub style: String,
+    pub theme: Theme,
+    pub place: Place,
+    /// Goes into every form.
+    pub form: String,
+    pub path: String,
+    pub email: String,
+    pub is_operator: bool,
+    pub account: Option<MembershipRow>,
+    /// All accounts of the person, where there are several.
+    pub accounts: Vec<MembershipRow>,
+    /// What has just been done.
+    pub notice: Option<String>,
+}
+
+/// What the layout of a page of a guest shows.
+#[derive(Debug)]
+pub struct Cover {
+    pub style: String,
+    pub theme: Theme,
+}
+
+impl Frame {
+    pub async fn of(
+        dashboard: &Dashboard,
+        visitor: &Visitor,
+        place: Place,
+    ) -> Result<Self, Failure> {
+        let person = &visitor.person;
+        let accounts = dashboard.people.store.memberships(person.user.id).await?;
+        let shown = person.membership.as_ref().map(|it| it.account);
+        let account = accounts.iter().find(|it| Some(it.account) == shown).cloned();
+        Ok(Self {
+            style: assets::style(),
+            theme: visitor.guest.theme,
+            place,
+            form: visitor.secret.form_token(),
+            path: visitor.guest.path.clone(),
+            email: person.user.email.to_string(),
+            is_operator: person.user.is_operator,
+            account,
+            accounts: if accounts.len() > 1 { accounts } else { Vec::new() },
+            notice: None,
+        })
+    }
+
+    pub fn is_owner(&self) -> bool {
+        self.account.as_ref().is_some_and(|it| it.role >= Role::Owner)
+    }
+
+    pub fn is_member(&self) -> bool {
+        self.account.as_ref().is_some_and(|it| it.role >= Role::Member)
+    }
+}
+
+impl Cover {
+    pub fn of(guest: &Guest) -> Self {
+        Self { style: assets::style(), theme: guest.theme }
+    }
+}
+
+impl Theme {
+    /// For the layout's `data-theme`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+}
+
+/// Keeps how pages look in a cookie.
+pub async fn choose_theme(
+    State(_): State<Dashboard>,
+    sent: GuestForm,
+) -> Result<Response, Failure> {
+    let theme = match sent.form.get("theme") {
+        "light" => Theme::Light,
+        "dark" => Theme::Dark,
+        _ => Theme::System,
+    };
+    Ok(with_theme(to(&sent.form.path("back")), theme))
+}

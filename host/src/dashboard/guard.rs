@@ -1,0 +1,264 @@
+//! Who asks, and whether a form comes from one of our own pages.
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, header};
+
+use super::Dashboard;
+use super::form::{self, Form};
+use super::response::{Failure, to};
+use crate::account::role::Role;
+use crate::api::{body, request_context};
+use crate::id::AccountId;
+use crate::people::{Membership, Origin, Person, SESSION_LIFE, Secret};
+
+const SESSION: &str = "__Host-waxwing";
+const THEME: &str = "__Host-theme";
+
+/// How pages look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Theme {
+    /// As the browser says.
+    System,
+    Light,
+    Dark,
+}
+
+/// Whoever it is.
+#[derive(Debug, Clone)]
+pub struct Guest {
+    pub from: Origin,
+    pub theme: Theme,
+    /// Scheme and host of the request, for commands to paste.
+    pub base: String,
+    /// The path of the request with its query.
+    pub path: String,
+}
+
+/// Somebody who is logged in.
+#[derive(Debug)]
+pub struct Visitor {
+    pub person: Person,
+    pub secret: Secret,
+    pub guest: Guest,
+}
+
+/// A form of somebody who is logged in, from a page of the session.
+#[derive(Debug)]
+pub struct Submitted {
+    pub visitor: Visitor,
+    pub form: Form,
+}
+
+/// A form of somebody who is not.
+#[derive(Debug)]
+pub struct GuestForm {
+    pub guest: Guest,
+    pub form: Form,
+}
+
+/// Lets forms through that this site's own pages have sent. A browser says with each request which site it comes from,
+/// in `Sec-Fetch-Site`, or, where the page is not trustworthy to it, in `Origin`.
+pub async fn from_own_pages(request: Request, next: Next) -> Response {
+    if matches!(*request.method(), Method::GET | Method::HEAD) {
+        return next.run(request).await;
+    }
+    if is_own(request.headers()) {
+        return next.run(request).await;
+    }
+    body::drain(request.into_body()).await;
+    Failure::ForeignForm.into_response()
+}
+
+fn is_own(headers: &HeaderMap) -> bool {
+    let text = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
+    if let Some(site) = text("sec-fetch-site") {
+        return site == "same-origin";
+    }
+    let origin = text("origin").and_then(|it| it.split_once("://")).map(|(_, host)| host);
+    origin.is_some() && origin == text("host")
+}
+
+/// Whether the browser would keep a cookie that only goes over TLS. Browsers say where a request comes from only on
+/// trustworthy sites: over TLS, or on this machine.
+pub fn keeps_cookies(headers: &HeaderMap) -> bool {
+    headers.contains_key("sec-fetch-site")
+        || headers
+            .get(header::ORIGIN)
+            .is_none_or(|it| !it.as_bytes().starts_with(b"http://") || is_loopback(it.as_bytes()))
+}
+
+fn is_loopback(origin: &[u8]) -> bool {
+    [&b"http://127."[..], b"http://localhost", b"http://[::1]"]
+        .iter()
+        .any(|it| origin.starts_with(it))
+}
+
+impl Guest {
+    fn of(parts: &Parts) -> Self {
+        let text =
+            |name: header::HeaderName| parts.headers.get(name).and_then(|it| it.to_str().ok());
+        let host = text(header::HOST).unwrap_or("localhost");
+        // Without TLS the dashboard is used on this machine alone.
+        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+        let is_here = name == "localhost" || name == "[::1]" || name.starts_with("127.");
+        let scheme = if is_here { "http" } else { "https" };
+        let agent = text(header::USER_AGENT).unwrap_or_default().to_owned();
+        let path = parts.uri.path_and_query().map_or("/app", |it| it.as_str());
+        Self {
+            from: Origin { ip: request_context::ip(&parts.extensions), agent },
+            theme: match cookie(&parts.headers, THEME) {
+                Some("light") => Theme::Light,
+                Some("dark") => Theme::Dark,
+                Some(_) | None => Theme::System,
+            },
+            base: format!("{scheme}://{host}"),
+            path: path.to_owned(),
+        }
+    }
+}
+
+impl Visitor {
+    /// The account that the session shows.
+    ///
+    /// # Errors
+    /// The person has none.
+    pub fn membership(&self) -> Result<&Membership, Failure> {
+        self.person.membership.as_ref().ok_or_else(|| {
+            let message = "You are in no account of this server. Its operator gives you a role in one with \
+                           `waxwing user role`.";
+            Failure::Forbidden(message.to_owned())
+        })
+    }
+
+    pub fn account(&self) -> Result<AccountId, Failure> {
+        self.membership().map(|it| it.account)
+    }
+
+    pub fn role(&self) -> Result<Role, Failure> {
+        self.membership().map(|it| it.role)
+    }
+
+    /// Asks for the password again where it was given some time ago, and comes back to `path`.
+    pub fn step_up(&self, dashboard: &Dashboard, path: &str) -> Result<(), Failure> {
+        if self.person.is_verified(dashboard.people.clock.now()) {
+            return Ok(());
+        }
+        Err(to(&format!("/app/verify?{}", form::query([("next", path)]))).into())
+    }
+}
+
+impl FromRequestParts<Dashboard> for Guest {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Dashboard) -> Result<Self, Failure> {
+        Ok(Self::of(parts))
+    }
+}
+
+impl FromRequestParts<Dashboard> for Visitor {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, dashboard: &Dashboard) -> Result<Self, Failure> {
+        let guest = Guest::of(parts);
+        let secret = cookie(&parts.headers, SESSION).and_then(|it| it.parse::<Secret>().ok());
+        if let Some(secret) = secret
+            && let Some(person) = dashboard.people.person(&secret, guest.from.ip).await?
+        {
+            return Ok(Self { person, secret, guest });
+        }
+        let next = if parts.method == Method::GET { guest.path.as_str() } else { "" };
+        let query = form::query([("next", next)].into_iter().filter(|(_, it)| *it != "/app"));
+        let path = if query.is_empty() { "/login".to_owned() } else { format!("/login?{query}") };
+        Err(to(&path).into())
+    }
+}
+
+impl FromRequest<Dashboard> for Submitted {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self, Failure> {
+        let (mut parts, body) = request.into_parts();
+        let visitor = Visitor::from_request_parts(&mut parts, dashboard).await?;
+        let form = Form::read(body).await?;
+        if visitor.secret.is_form_token(form.get("form")) {
+            Ok(Self { visitor, form })
+        } else {
+            Err(Failure::ForeignForm)
+        }
+    }
+}
+
+impl FromRequest<Dashboard> for GuestForm {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &Dashboard) -> Result<Self, Failure> {
+        let (parts, body) = request.into_parts();
+        Ok(Self { guest: Guest::of(&parts), form: Form::read(body).await? })
+    }
+}
+
+/// Puts the session's cookie into an answer. `__Host-` keeps every other host and path from setting it.
+pub fn with_session(mut response: Response, secret: &Secret) -> Response {
+    let age = SESSION_LIFE.as_secs();
+    set(&mut response, &format!("{SESSION}={}; Max-Age={age}", secret.reveal()));
+    response
+}
+
+pub fn without_session(mut response: Response) -> Response {
+    set(&mut response, &format!("{SESSION}=; Max-Age=0"));
+    response
+}
+
+pub fn with_theme(mut response: Response, theme: Theme) -> Response {
+    let (word, age) = match theme {
+        Theme::System => ("system", 0),
+        Theme::Light => ("light", 31_536_000),
+        Theme::Dark => ("dark", 31_536_000),
+    };
+    set(&mut response, &format!("{THEME}={word}; Max-Age={age}"));
+    response
+}
+
+fn set(response: &mut Response, cookie: &str) {
+    let cookie = format!("{cookie}; Path=/; Secure; HttpOnly; SameSite=Lax");
+    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+}
+
+fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|it| it.to_str().ok());
+    let mut pairs = lines.flat_map(|it| it.split(';')).filter_map(|it| it.trim().split_once('='));
+    pairs.find(|(it, _)| *it == name).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(headers: &[(&'static str, &str)]) -> bool {
+        let value = |text: &str| HeaderValue::from_str(text).expect("a value");
+        is_own(
+            &headers.iter().map(|(name, it)| (name.parse().expect("a name"), value(it))).collect(),
+        )
+    }
+
+    #[test]
+    fn a_form_of_another_site_is_not_ours() {
+        assert!(own(&[("sec-fetch-site", "same-origin")]));
+        for site in ["cross-site", "same-site", "none", ""] {
+            assert!(!own(&[
+                ("sec-fetch-site", site),
+                ("origin", "https://a.test"),
+                ("host", "a.test")
+            ]));
+        }
+        assert!(own(&[("origin", "https://a.test"), ("host", "a.test")]));
+        assert!(!own(&[("origin", "https://b.test"), ("host", "a.test")]));
+        assert!(!own(&[("origin", "null"), ("host", "a.test")]));
+        assert!(!own(&[("host", "a.test")]), "a client that says nothing is no browser");
+    }
+}

@@ -1,0 +1,328 @@
+//! One message: what happened, and what happens next.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{Html, IntoResponse, Response};
+use http::{HeaderValue, header};
+use serde_json::Value;
+
+use super::Dashboard;
+use super::frame::{Frame, Place};
+use super::guard::{Submitted, Theme, Visitor};
+use super::response::{Failure, page, sentence, to};
+use super::words::{When, badge, number};
+use crate::clock::Timestamp;
+use crate::id::MessageId;
+use crate::inbox::web::content::Content;
+use crate::inbox::web::part;
+use crate::management::messages::{self, Caller, MessageError};
+use crate::message::state::{MessageState, OnCancel};
+use crate::store::{AttemptRow, EventRow, MessageDetails, MessageRow};
+
+/// The sender's HTML runs nothing, loads nothing and sends nothing.
+const PREVIEW: HeaderValue = HeaderValue::from_static(
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; form-action 'none'; \
+     base-uri 'none'; frame-ancestors 'self'",
+);
+
+#[derive(Debug)]
+struct EventView {
+    at: When,
+    title: String,
+    badge: (&'static str, &'static str),
+    detail: String,
+}
+
+#[derive(Debug)]
+struct AttemptView {
+    number: u32,
+    at: When,
+    /// As in `0.4 s`.
+    took: String,
+    outcome: &'static str,
+    badge: (&'static str, &'static str),
+    host: String,
+    route: String,
+    tls: Option<String>,
+    reply: String,
+    lines: Vec<(&'static str, String)>,
+    is_open: bool,
+}
+
+#[derive(Debug)]
+struct DecisionView {
+    slot: String,
+    plugin: String,
+    verdict: String,
+    reason: String,
+    micros: String,
+    blank: String,
+}
+
+#[derive(Template)]
+#[template(path = "app/message.html")]
+struct MessagePage {
+    frame: Frame,
+    row: MessageRow,
+    badge: (&'static str, &'static str),
+    /// The recipient, in the query of a link.
+    to_query: String,
+    sentence: String,
+    accepted: When,
+    cost: String,
+    events: Vec<EventView>,
+    attempts: Vec<AttemptView>,
+    decisions: Vec<DecisionView>,
+    /// None where the content is no longer kept.
+    content: Option<Content>,
+    size: String,
+    can_cancel: bool,
+    can_retry: bool,
+    metadata: Vec<(String, String)>,
+}
+
+pub async fn show(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+) -> Result<Response, Failure> {
+    let row = find(&dashboard, &visitor, &id).await?;
+    let now = dashboard.api.clock.now();
+    let details = dashboard.api.store.message(row.id).await?;
+    let content = dashboard.api.store.body(row.id).await?;
+    let content = content.map(|raw| Content::of(&raw));
+    let frame = Frame::of(&dashboard, &visitor, Place::Messages).await?;
+    page(&MessagePage::of(frame, details, content, now))
+}
+
+/// The HTML, for the frame of the page.
+pub async fn html(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+) -> Result<Response, Failure> {
+    let row = find(&dashboard, &visitor, &id).await?;
+    let raw = dashboard.api.store.body(row.id).await?.ok_or(Failure::Missing)?;
+    let html = part::preview_html(&raw).ok_or(Failure::Missing)?;
+    let mut response = Html(html).into_response();
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, PREVIEW);
+    Ok(response)
+}
+
+/// The whole message, to be saved.
+pub async fn raw(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+) -> Result<Response, Failure> {
+    let row = find(&dashboard, &visitor, &id).await?;
+    let raw = dashboard.api.store.body(row.id).await?.ok_or(Failure::Missing)?;
+    let mut response = raw.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("message/rfc822"));
+    if let Ok(name) = HeaderValue::from_str(&format!("attachment; filename=\"{}.eml\"", row.id)) {
+        headers.insert(header::CONTENT_DISPOSITION, name);
+    }
+    Ok(response)
+}
+
+pub async fn cancel(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let row = find(&dashboard, &sent.visitor, &id).await?;
+    let (api, role) = (&dashboard.api, sent.visitor.role()?);
+    messages::cancel(&api.store, Caller::Person(role), row.id, api.clock.now())
+        .await
+        .map_err(refused)?;
+    changed(&dashboard, &sent.visitor, "cancel_message", row.id).await
+}
+
+pub async fn retry(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let row = find(&dashboard, &sent.visitor, &id).await?;
+    let (api, role) = (&dashboard.api, sent.visitor.role()?);
+    messages::retry(&api.store, Caller::Person(role), row.id, api.clock.now())
+        .await
+        .map_err(refused)?;
+    api.due.notify_one();
+    changed(&dashboard, &sent.visitor, "retry_message", row.id).await
+}
+
+async fn changed(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    action: &'static str,
+    id: MessageId,
+) -> Result<Response, Failure> {
+    let change = (action, Some(id.to_string()));
+    dashboard.people.record_in_account(&visitor.person, change, &visitor.guest.from).await?;
+    Ok(to(&format!("/app/messages/{id}")))
+}
+
+/// Another account's message is not there.
+async fn find(dashboard: &Dashboard, visitor: &Visitor, id: &str) -> Result<MessageRow, Failure> {
+    let account = visitor.account()?;
+    let id: MessageId = id.parse().map_err(|_| Failure::Missing)?;
+    let row = dashboard.api.store.message_row(id).await?;
+    row.filter(|row| row.account_id == account).ok_or(Failure::Missing)
+}
+
+fn refused(error: MessageError) -> Failure {
+    match error {
+        MessageError::Store(error) => error.into(),
+        MessageError::Role(error) => error.into(),
+        late @ (MessageError::TooLate(_) | MessageError::NotDeferred(_)) => {
+            Failure::Invalid(sentence(&late.to_string()))
+        }
+    }
+}
+
+impl MessagePage {
+    fn of(frame: Frame, details: MessageDetails, content: Option<Content>, now: Timestamp) -> Self {
+        let MessageDetails { row, size, events, attempts, decisions } = details;
+        let last = attempts.len();
+        let is_member = frame.is_member();
+        Self {
+            badge: badge(row.state),
+            to_query: url::form_urlencoded::byte_serialize(row.to.as_bytes()).collect(),
+            sentence: said(&row, attempts.last(), now),
+            accepted: When::of(row.created_at, now),
+            cost: cost(&row),
+            events: events.into_iter().map(|it| EventView::of(it, now)).collect(),
+            attempts: attempts
+                .into_iter()
+                .enumerate()
+                .map(|(at, it)| AttemptView::of(it, at + 1 == last, now))
+                .collect(),
+            decisions: decisions.as_array().into_iter().flatten().map(DecisionView::of).collect(),
+            size: size.map_or_else(String::new, |it| format!("{} bytes", number(i64::from(it)))),
+            can_cancel: is_member && matches!(row.state.on_cancel(), OnCancel::Cancel { .. }),
+            can_retry: is_member && row.state == MessageState::Deferred,
+            metadata: row
+                .metadata
+                .iter()
+                .map(|(name, value)| (name.clone(), plain(value)))
+                .collect(),
+            frame,
+            row,
+            content,
+        }
+    }
+}
+
+impl EventView {
+    fn of(row: EventRow, now: Timestamp) -> Self {
+        let word = row.r#type.as_str().trim_start_matches("message.");
+        let badge = match MessageState::from_name(word) {
+            Some(state) => badge(state),
+            None => ("spam", "!"),
+        };
+        Self { at: When::of(row.at, now), title: word.to_owned(), badge, detail: row.detail }
+    }
+}
+
+impl AttemptView {
+    fn of(row: AttemptRow, is_last: bool, now: Timestamp) -> Self {
+        let took = row.started_at.until(row.ended_at).as_millis();
+        let is_well = matches!(row.outcome, MessageState::Delivered | MessageState::Relayed);
+        let host = match (&row.host, &row.address) {
+            (Some(host), Some(address)) => format!("{host} ({address})"),
+            (Some(one), None) | (None, Some(one)) => one.clone(),
+            (None, None) => row.route.clone(),
+        };
+        let code = row.code.map_or_else(String::new, |code| format!("{code} "));
+        Self {
+            number: row.number,
+            at: When::of(row.started_at, now),
+            took: format!("{}.{:03} s", took / 1_000, took % 1_000),
+            outcome: row.outcome.as_str(),
+            badge: badge(row.outcome),
+            host,
+            route: row.route,
+            tls: row.tls,
+            reply: if row.reply.starts_with(code.trim()) { row.reply } else { code + &row.reply },
+            lines: row.conversation.lines().map(speaker).collect(),
+            is_open: is_last && !is_well,
+        }
+    }
+}
+
+/// Who says a line of the conversation, for its colour.
+fn speaker(line: &str) -> (&'static str, String) {
+    let class = match line.chars().next() {
+        Some('>') => "us",
+        Some('<') => "them",
+        Some(_) | None => "note",
+    };
+    (class, line.to_owned())
+}
+
+impl DecisionView {
+    fn of(plugin: &Value) -> Self {
+        let text = |name: &str| plain(&plugin[name]);
+        let blank: Vec<String> =
+            plugin["blank"].as_array().into_iter().flatten().map(plain).collect();
+        Self {
+            slot: text("slot"),
+            plugin: format!("{} {}", text("name"), text("version")),
+            verdict: text("verdict"),
+            reason: text("reason"),
+            micros: plugin["micros"].as_i64().map_or_else(String::new, number),
+            blank: blank.join(", "),
+        }
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            other.to_string()
+        }
+    }
+}
+
+/// The answer to "what happened, and what happens next".
+fn said(row: &MessageRow, last: Option<&AttemptRow>, now: Timestamp) -> String {
+    let host = last.and_then(|it| it.host.clone());
+    let by = host.map_or_else(String::new, |host| format!(" {host}"));
+    let then = row.next_attempt_at.map(|at| When::of(at, now));
+    let then = then.map_or_else(String::new, |at| {
+        format!("; the next attempt is {} ({})", at.short, at.exact)
+    });
+    let reason = row.reason.trim_end_matches('.');
+    match row.state {
+        MessageState::Delivered if last.is_some_and(|it| it.route == "sandbox") => {
+            "The sandbox inbox has it: nothing has left this server.".to_owned()
+        }
+        MessageState::Delivered => format!("The recipient's server{by} took it: {reason}."),
+        MessageState::Relayed => {
+            format!("The smarthost{by} took it, and delivers it from there: {reason}.")
+        }
+        MessageState::Scheduled => format!("It waits for the time that its sender has set{then}."),
+        MessageState::Queued => format!("It waits for its first attempt{then}."),
+        MessageState::Sending => "It is being handed over at this moment.".to_owned(),
+        MessageState::Deferred => format!("It was not taken for now: {reason}{then}."),
+        MessageState::Bounced => {
+            format!("The recipient's server{by} refused it for good: {reason}.")
+        }
+        MessageState::Failed => format!("It could not be delivered, and is given up: {reason}."),
+        MessageState::Suppressed => format!("It was never sent: {reason}."),
+        MessageState::Canceled => format!("It was not sent: {reason}."),
+    }
+}
+
+fn cost(row: &MessageRow) -> String {
+    match (row.credits.0, row.refunded.0) {
+        (0, _) => "nothing".to_owned(),
+        (1, 0) => "1 credit".to_owned(),
+        (cost, 0) => format!("{} credits", number(cost)),
+        (cost, refunded) => format!("{} credits, {} refunded", number(cost), number(refunded)),
+    }
+}

@@ -1,0 +1,225 @@
+//! The list of messages: where is Ada's mail? Filters and the cursor stand in the URL.
+
+use std::time::Duration;
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use http::Uri;
+
+use super::Dashboard;
+use super::form::{self, Form};
+use super::frame::{Frame, Place};
+use super::guard::{Theme, Visitor};
+use super::response::{Failure, page, to};
+use super::words::{When, badge};
+use crate::clock::Timestamp;
+use crate::id::MessageId;
+use crate::message::address::EmailAddress;
+use crate::message::state::MessageState;
+use crate::store::{MessageFilter, MessageRow};
+
+const LINES: u32 = 50;
+const HOUR_MS: i64 = 3_600_000;
+/// What the row of links above the list offers.
+const TABS: [(&str, &str); 6] = [
+    ("", "All"),
+    ("delivered,relayed", "Delivered"),
+    ("scheduled,queued,sending", "On the way"),
+    ("deferred", "Deferred"),
+    ("bounced,failed", "Failed"),
+    ("suppressed,canceled", "Not sent"),
+];
+
+/// A message in a list.
+#[derive(Debug)]
+pub struct Line {
+    pub id: String,
+    pub to: String,
+    pub subject: String,
+    pub template: Option<String>,
+    pub state: &'static str,
+    pub badge: (&'static str, &'static str),
+    pub at: When,
+    /// Why, where it did not go well.
+    pub reason: Option<String>,
+}
+
+#[derive(Debug)]
+struct Tab {
+    title: &'static str,
+    link: String,
+    is_shown: bool,
+}
+
+#[derive(Template)]
+#[template(path = "app/messages.html")]
+struct MessagesPage {
+    frame: Frame,
+    query: String,
+    state: String,
+    tabs: Vec<Tab>,
+    lines: Vec<Line>,
+    faults: Vec<String>,
+    is_filtered: bool,
+    /// Where the list goes on.
+    next: Option<String>,
+    /// Down to which moment an unfinished search has looked.
+    looked_to: Option<When>,
+    is_first_page: bool,
+}
+
+impl Line {
+    pub fn of(row: MessageRow, now: Timestamp) -> Self {
+        let is_well = !matches!(
+            row.state,
+            MessageState::Deferred
+                | MessageState::Bounced
+                | MessageState::Failed
+                | MessageState::Suppressed
+        );
+        Self {
+            id: row.id.to_string(),
+            to: row.to,
+            subject: row.subject,
+            template: row.template,
+            state: row.state.as_str(),
+            badge: badge(row.state),
+            at: When::of(row.created_at, now),
+            reason: (!is_well).then_some(row.reason),
+        }
+    }
+}
+
+pub async fn list(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    let (api, now) = (&dashboard.api, dashboard.api.clock.now());
+    let account = visitor.account()?;
+    let sent = Form::of_query(uri.query());
+    let (query, state) = (sent.get("q").trim().to_owned(), sent.get("state").to_owned());
+    if query.parse::<MessageId>().is_ok() {
+        return Ok(to(&format!("/app/messages/{query}")));
+    }
+    let (filter, faults) = filter(&query, &state, now);
+    let after = sent.get("after").parse::<MessageId>().ok();
+    let (mut lines, mut next, mut looked_to) = (Vec::new(), None, None);
+    if faults.is_empty() {
+        let _page = api.lists.admit(account).await?;
+        let page = api.store.messages(account, &filter, after, LINES).await?;
+        let is_short = page.messages.len() < usize::try_from(LINES).unwrap_or(usize::MAX);
+        lines = page.messages.into_iter().map(|row| Line::of(row, now)).collect();
+        if let Some(id) = page.next {
+            let cursor = id.to_string();
+            let pairs = [("q", query.as_str()), ("state", &state), ("after", &cursor)];
+            next = Some(format!("/app/messages?{}", form::query(pairs)));
+            let hour = Timestamp::from_millis(id.period().saturating_mul(HOUR_MS));
+            looked_to = is_short.then(|| When::of(hour, now));
+        }
+    }
+    let tab = |(states, title): (&'static str, &'static str)| {
+        let pairs = form::query([("q", query.as_str()), ("state", states)]);
+        let link = if pairs.is_empty() {
+            "/app/messages".to_owned()
+        } else {
+            format!("/app/messages?{pairs}")
+        };
+        Tab { title, link, is_shown: states == state }
+    };
+    page(&MessagesPage {
+        tabs: TABS.into_iter().map(tab).collect(),
+        is_filtered: !query.is_empty() || !state.is_empty(),
+        is_first_page: after.is_none(),
+        frame: Frame::of(&dashboard, &visitor, Place::Messages).await?,
+        query,
+        state,
+        lines,
+        faults,
+        next,
+        looked_to,
+    })
+}
+
+/// Reads `to:ada@x.org state:bounced since:2d`; a bare address is a recipient, other words are a part of the subject.
+fn filter(query: &str, state: &str, now: Timestamp) -> (MessageFilter, Vec<String>) {
+    let (mut filter, mut faults, mut subject) = (MessageFilter::default(), Vec::new(), Vec::new());
+    let mut read_states = |text: &str, faults: &mut Vec<String>| {
+        for word in text.split(',').filter(|it| !it.is_empty()) {
+            if let Some(state) = MessageState::from_name(word) {
+                filter.states.push(state);
+            } else {
+                let known: Vec<&str> = MessageState::ALL.iter().map(|it| it.as_str()).collect();
+                let known = known.join(", ");
+                faults.push(format!("there is no state “{word}”; there are {known}"));
+            }
+        }
+    };
+    read_states(state, &mut faults);
+    for word in query.split_whitespace() {
+        if let Some(text) = word.strip_prefix("state:") {
+            read_states(text, &mut faults);
+        }
+    }
+    for word in query.split_whitespace() {
+        let address = |text: &str, faults: &mut Vec<String>| {
+            let address = text.parse::<EmailAddress>().ok();
+            if address.is_none() {
+                faults.push(format!("“{text}” is no whole e-mail address, as in ada@example.com"));
+            }
+            address
+        };
+        match word.split_once(':') {
+            Some(("state", _)) => {}
+            Some(("to", text)) => filter.to = address(text, &mut faults),
+            Some(("from", text)) => filter.from = address(text, &mut faults),
+            Some(("template", text)) => filter.template = Some(text.to_owned()),
+            Some(("tag", text)) => filter.tag = Some(text.to_owned()),
+            Some(("subject", text)) => subject.push(text),
+            Some(("since", text)) => match moment(text, now) {
+                Some(since) => filter.since = Some(since),
+                None => faults.push(format!("“{text}” is no time; write 2h, 3d or 2026-11-23")),
+            },
+            Some(_) | None if word.contains('@') => filter.to = address(word, &mut faults),
+            Some(_) | None => subject.push(word),
+        }
+    }
+    if !subject.is_empty() {
+        filter.subject = Some(subject.join(" "));
+    }
+    (filter, faults)
+}
+
+fn moment(text: &str, now: Timestamp) -> Option<Timestamp> {
+    let whole_day = || Timestamp::parse_rfc3339(&format!("{text}T00:00:00Z"));
+    if let Some(moment) = Timestamp::parse_rfc3339(text).or_else(whole_day) {
+        return Some(moment);
+    }
+    let (count, hours) = match (text.strip_suffix('h'), text.strip_suffix('d')) {
+        (Some(hours), _) => (hours, 1),
+        (None, Some(days)) => (days, 24),
+        (None, None) => return None,
+    };
+    let count: u32 = count.parse().ok()?;
+    Some(now.before(Duration::from_hours(u64::from(count) * hours)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_field_finds_by_all_that_a_person_types() {
+        let now = Timestamp::parse_rfc3339("2026-11-23T12:00:00Z").expect("a moment");
+        let (found, faults) = filter("to:ada@x.org state:bounced since:2d your receipt", "", now);
+        assert_eq!(faults, Vec::<String>::new());
+        assert_eq!(found.to.map(|it| it.to_string()).as_deref(), Some("ada@x.org"));
+        assert_eq!(found.states, [MessageState::Bounced]);
+        assert_eq!(found.subject.as_deref(), Some("your receipt"));
+        assert_eq!(found.since, Timestamp::parse_rfc3339("2026-11-21T12:00:00Z"));
+        assert!(filter("ada@x.org", "", now).0.to.is_some());
+        let (_, faults) = filter("to:ada since:soon state:lost", "asleep", now);
+        assert_eq!(faults.len(), 4, "{faults:?}");
+    }
+}

@@ -1,0 +1,209 @@
+//! The overview: is mail flowing? Four steps for a newcomer, and what needs attention.
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use serde_json::json;
+
+use super::Dashboard;
+use super::frame::{Frame, Place};
+use super::guard::{Submitted, Theme, Visitor};
+use super::messages::Line;
+use super::response::{Failure, page, to};
+use super::words::number;
+use crate::account::AccountState;
+use crate::account::brand::BrandField;
+use crate::domain::state::{DomainKind, Phase};
+use crate::id::AccountId;
+use crate::management::keys::{self, Grantor};
+use crate::message::state::MessageState;
+use crate::store::{AccountRow, DomainRow, MessageFilter};
+
+const NEWEST_FAILURES: u32 = 5;
+const NEWEST_MESSAGES: u32 = 5;
+/// A failure from before then needs no attention any more.
+const RECENT_HOURS: u64 = 7 * 24;
+const MAX_DOMAINS: u32 = 100;
+
+/// One of the first steps.
+#[derive(Debug)]
+struct Step {
+    is_done: bool,
+    title: &'static str,
+    about: &'static str,
+    /// Where it is done; none where no page of the dashboard does it.
+    link: Option<(&'static str, &'static str)>,
+}
+
+/// Something to look at.
+#[derive(Debug)]
+struct Attention {
+    /// The class and the glyph of its badge.
+    badge: (&'static str, &'static str),
+    title: String,
+    about: String,
+}
+
+#[derive(Template)]
+#[template(path = "app/overview.html")]
+struct OverviewPage {
+    frame: Frame,
+    steps: Vec<Step>,
+    is_new: bool,
+    curl: String,
+    balance: String,
+    today: String,
+    month: String,
+    attention: Vec<Attention>,
+    failures: Vec<Line>,
+    newest: Vec<Line>,
+}
+
+pub async fn show(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+) -> Result<Response, Failure> {
+    let api = &dashboard.api;
+    let (account, role) = (visitor.account()?, visitor.role()?);
+    let now = api.clock.now();
+    let _page = api.lists.admit(account).await?;
+    let row = api.store.account(account, now).await?;
+    let (keys, _) = keys::list(&api.store, Grantor::Person(role), account, None, 1).await?;
+    let domains = api.store.domains(account, None, MAX_DOMAINS).await?;
+    let all = MessageFilter::default();
+    let newest = api.store.messages(account, &all, None, NEWEST_MESSAGES).await?.messages;
+    let since = Some(now.before(std::time::Duration::from_hours(RECENT_HOURS)));
+    let states = vec![MessageState::Deferred, MessageState::Bounced, MessageState::Failed];
+    let failed = MessageFilter { states, since, ..MessageFilter::default() };
+    let failures = api.store.messages(account, &failed, None, NEWEST_FAILURES).await?.messages;
+    let real = own_domains(&domains);
+    let has_sent_really = !real.is_empty() && {
+        let of_domains = MessageFilter { domains: real.clone(), ..MessageFilter::default() };
+        !api.store.messages(account, &of_domains, None, 1).await?.messages.is_empty()
+    };
+    let done = [!keys.is_empty(), !newest.is_empty(), !real.is_empty(), has_sent_really];
+    let line = |row| Line::of(row, now);
+    page(&OverviewPage {
+        steps: steps(done),
+        is_new: done.contains(&false),
+        curl: curl(&dashboard, &visitor, "YOUR_KEY").await?,
+        balance: number(row.balance.0),
+        today: number(i64::try_from(row.sent_today).unwrap_or(i64::MAX)),
+        month: number(i64::try_from(row.sent_month).unwrap_or(i64::MAX)),
+        attention: attention(&row, &domains),
+        failures: failures.into_iter().map(line).collect(),
+        newest: newest.into_iter().map(line).collect(),
+        frame: Frame::of(&dashboard, &visitor, Place::Overview).await?,
+    })
+}
+
+/// Shows another account of the person from now on.
+pub async fn show_account(
+    State(dashboard): State<Dashboard>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let account: AccountId = sent.form.get("account").parse().map_err(|_| Failure::Missing)?;
+    if dashboard.people.show_account(&sent.visitor.person, account).await? {
+        Ok(to("/app"))
+    } else {
+        Err(Failure::Missing)
+    }
+}
+
+fn steps([key, test, domain, real]: [bool; 4]) -> Vec<Step> {
+    vec![
+        Step {
+            is_done: key,
+            title: "Make an API key",
+            about: "A program shows it with each message.",
+            link: Some(("/app/keys/new", "New key")),
+        },
+        Step {
+            is_done: test,
+            title: "Send a first message",
+            about: "Paste the command below into a terminal.",
+            link: None,
+        },
+        Step {
+            is_done: domain,
+            title: "Verify a sender domain",
+            about: "POST /v1/domains, or waxwing domain add, says which DNS records to publish.",
+            link: None,
+        },
+        Step {
+            is_done: real,
+            title: "Send from your domain",
+            about: "The first message that leaves to the world.",
+            link: None,
+        },
+    ]
+}
+
+fn own_domains(domains: &[DomainRow]) -> Vec<String> {
+    let is_own = |it: &&DomainRow| {
+        it.domain.kind != DomainKind::Sandbox && it.domain.standing.phase == Phase::Verified
+    };
+    domains.iter().filter(is_own).map(|it| it.domain.name.to_string()).collect()
+}
+
+fn attention(row: &AccountRow, domains: &[DomainRow]) -> Vec<Attention> {
+    let mut found = Vec::new();
+    if row.account.state == AccountState::Suspended {
+        found.push(Attention {
+            badge: ("bad", "✕"),
+            title: "The account is suspended".to_owned(),
+            about: "Every send is refused until the operator of this server activates the account."
+                .to_owned(),
+        });
+    }
+    if row.balance.0 <= 0 {
+        found.push(Attention {
+            badge: ("bad", "✕"),
+            title: "There are no credits left".to_owned(),
+            about: "Sends are refused with INSUFFICIENT_BALANCE. The operator of this server grants credits.".to_owned(),
+        });
+    }
+    for it in domains {
+        let badge = match it.domain.standing.phase {
+            Phase::Verified => continue,
+            Phase::Pending | Phase::Warned => ("wait", "↻"),
+            Phase::Degraded | Phase::Failed => ("bad", "✕"),
+        };
+        let missing = it.domain.standing.missing.join(", ");
+        found.push(Attention {
+            badge,
+            title: format!("{} is {}", it.domain.name, it.domain.standing.phase.as_str()),
+            about: if missing.is_empty() {
+                "DNS is looked at again soon.".to_owned()
+            } else {
+                format!("Still to publish in DNS: {missing}.")
+            },
+        });
+    }
+    found
+}
+
+/// A command that sends a message with that key.
+pub async fn curl(dashboard: &Dashboard, visitor: &Visitor, key: &str) -> Result<String, Failure> {
+    let account = visitor.account()?;
+    let published = dashboard.api.store.templates(account).await?;
+    let code = published.iter().find(|it| it.slug.as_str() == "verification-code");
+    let template = code.or(published.first());
+    let (slug, data) = match template {
+        Some(version) => {
+            let example = version.source.example().cloned().unwrap_or_default();
+            let own =
+                example.into_iter().filter(|(name, _)| BrandField::of_variable(name).is_none());
+            (version.slug.to_string(), own.collect())
+        }
+        None => ("welcome".to_owned(), serde_json::Map::new()),
+    };
+    let to = &visitor.person.user.email;
+    let body = json!({"to": to.to_string(), "type": "EMAIL", "template": slug, "data": data});
+    let body = body.to_string().replace('\'', r"'\''");
+    let base = &visitor.guest.base;
+    Ok(format!(
+        "curl -sS {base}/messages/send \\\n  -H 'x-api-key: {key}' \\\n  -H 'content-type: application/json' \\\n  \
+         -d '{body}'"
+    ))
+}

@@ -1,0 +1,216 @@
+//! A person's own page: sessions, password, second factor.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{StatusCode, Uri};
+
+use super::Dashboard;
+use super::access::{EnrolmentView, RecoveryPage};
+use super::form::Form;
+use super::frame::{Cover, Frame, Place};
+use super::guard::{Submitted, Theme, Visitor};
+use super::log_in::status;
+use super::response::{Failure, page, sentence, to, with_status};
+use super::words::{When, browser};
+use crate::clock::Timestamp;
+use crate::id::SessionId;
+use crate::people::{Enrolment, FactorError, LogInError};
+use crate::store::SessionRow;
+
+#[derive(Debug)]
+struct SessionLine {
+    id: String,
+    browser: String,
+    agent: String,
+    ip: String,
+    seen: When,
+    opened: When,
+    is_this: bool,
+}
+
+#[derive(Template)]
+#[template(path = "app/profile.html")]
+struct ProfilePage {
+    frame: Frame,
+    sessions: Vec<SessionLine>,
+    has_factor: bool,
+    codes_left: u32,
+    fault: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "app/factor.html")]
+struct FactorPage {
+    frame: Frame,
+    enrolment: EnrolmentView,
+    fault: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "app/verify.html")]
+struct VerifyPage {
+    frame: Frame,
+    has_factor: bool,
+    next: String,
+    fault: Option<String>,
+}
+
+impl SessionLine {
+    fn of(row: SessionRow, this: SessionId, now: Timestamp) -> Self {
+        Self {
+            id: row.id.to_string(),
+            browser: browser(&row.agent),
+            seen: When::of(row.seen_at, now),
+            opened: When::of(row.created_at, now),
+            is_this: row.id == this,
+            agent: row.agent,
+            ip: row.ip,
+        }
+    }
+}
+
+pub async fn show(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    let mut shown = profile(&dashboard, &visitor).await?;
+    shown.frame.notice = match Form::of_query(uri.query()).get("done") {
+        "password" => Some("The password is changed, and all other sessions are ended.".to_owned()),
+        "session" => Some("The session is ended.".to_owned()),
+        "factor" => Some("The second factor is removed.".to_owned()),
+        _ => None,
+    };
+    page(&shown)
+}
+
+async fn profile(dashboard: &Dashboard, visitor: &Visitor) -> Result<ProfilePage, Failure> {
+    let (store, person) = (&dashboard.people.store, &visitor.person);
+    let now = dashboard.people.clock.now();
+    let sessions = store.sessions(person.user.id, now).await?;
+    let this = person.session.id;
+    Ok(ProfilePage {
+        sessions: sessions.into_iter().rev().map(|row| SessionLine::of(row, this, now)).collect(),
+        has_factor: person.user.has_factor,
+        codes_left: store.recovery_codes_left(person.user.id).await?,
+        frame: Frame::of(dashboard, visitor, Place::Profile).await?,
+        fault: None,
+    })
+}
+
+pub async fn change_password(
+    State(dashboard): State<Dashboard>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    let passwords = (form.get("before"), form.get("after"));
+    match dashboard.people.change_password(&visitor.person, passwords, &visitor.guest.from).await {
+        Ok(()) => Ok(to("/app/profile?done=password")),
+        Err(error) => {
+            let status = status(&error)?;
+            let fault = fault(&error, "The present password is not right. Nothing was changed.");
+            let mut again = profile(&dashboard, &visitor).await?;
+            again.fault = Some(fault);
+            with_status(status, &again)
+        }
+    }
+}
+
+pub async fn end_session(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Visitor { person, guest, .. } = sent.visitor;
+    let id: SessionId = id.parse().map_err(|_| Failure::Missing)?;
+    if dashboard.people.end_session(&person, id, &guest.from).await? {
+        Ok(to("/app/profile?done=session"))
+    } else {
+        Err(Failure::Missing)
+    }
+}
+
+pub async fn ask_factor(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+) -> Result<Response, Failure> {
+    visitor.step_up(&dashboard, "/app/profile/factor")?;
+    let email = visitor.person.user.email.to_string();
+    let enrolment = EnrolmentView::of(&Enrolment::random(), &email);
+    page(&FactorPage {
+        frame: Frame::of(&dashboard, &visitor, Place::Profile).await?,
+        enrolment,
+        fault: None,
+    })
+}
+
+pub async fn set_factor(
+    State(dashboard): State<Dashboard>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    visitor.step_up(&dashboard, "/app/profile/factor")?;
+    let proof = (form.get("enrolment"), form.get("code"));
+    match dashboard.people.set_factor(&visitor.person, proof, &visitor.guest.from).await {
+        Ok(codes) => {
+            page(&RecoveryPage { cover: Cover::of(&visitor.guest), codes, next: "/app/profile" })
+        }
+        Err(FactorError::Store(error)) => Err(error.into()),
+        Err(error @ (FactorError::WrongCode | FactorError::Malformed)) => {
+            let email = visitor.person.user.email.to_string();
+            let again = FactorPage {
+                frame: Frame::of(&dashboard, &visitor, Place::Profile).await?,
+                enrolment: EnrolmentView::again(form.get("enrolment"), &email),
+                fault: Some(sentence(&error.to_string())),
+            };
+            with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
+        }
+    }
+}
+
+pub async fn remove_factor(
+    State(dashboard): State<Dashboard>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let visitor = sent.visitor;
+    visitor.step_up(&dashboard, "/app/profile")?;
+    dashboard.people.remove_factor(&visitor.person, &visitor.guest.from).await?;
+    Ok(to("/app/profile?done=factor"))
+}
+
+pub async fn ask_password(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    let next = Form::of_query(uri.query()).path("next");
+    let frame = Frame::of(&dashboard, &visitor, Place::Profile).await?;
+    page(&VerifyPage { frame, has_factor: visitor.person.user.has_factor, next, fault: None })
+}
+
+pub async fn step_up(
+    State(dashboard): State<Dashboard>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    let (given, next) = ((form.get("password"), form.get("code")), form.path("next"));
+    match dashboard.people.step_up(&visitor.person, given, &visitor.guest.from).await {
+        Ok(()) => Ok(to(&next)),
+        Err(error) => {
+            let status = status(&error)?;
+            let fault = fault(&error, "The password is not right.");
+            let frame = Frame::of(&dashboard, &visitor, Place::Profile).await?;
+            let has_factor = visitor.person.user.has_factor;
+            with_status(status, &VerifyPage { frame, has_factor, next, fault: Some(fault) })
+        }
+    }
+}
+
+/// A wrong password is said in words of the page.
+fn fault(error: &LogInError, wrong: &str) -> String {
+    if matches!(error, LogInError::Wrong) {
+        return wrong.to_owned();
+    }
+    sentence(&error.to_string())
+}

@@ -1,0 +1,175 @@
+//! Answers: pages, redirects, refusals as pages, and the headers that all of them have.
+
+use askama::Template;
+use axum::response::{Html, IntoResponse, Response};
+use http::header::{CONTENT_SECURITY_POLICY, LOCATION, REFERRER_POLICY};
+use http::{HeaderValue, StatusCode};
+
+use super::assets;
+use crate::account::role::RoleTooLow;
+use crate::api::problem::Problem;
+use crate::api::request_context;
+use crate::journey::accept::refusal::Refusal;
+use crate::store::StoreError;
+
+/// Nothing is loaded from elsewhere, no script stands in a page, and nobody frames one.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+     font-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+);
+/// Not `no-referrer`: browsers would send `Origin: null` with our own forms.
+const REFERRER: HeaderValue = HeaderValue::from_static("same-origin");
+
+/// A refusal as a page.
+#[derive(Debug)]
+pub enum Failure {
+    /// What is not there, or another's.
+    Missing,
+    /// What the person's role does not allow, in words.
+    Forbidden(String),
+    /// A form that does not come from one of our pages.
+    ForeignForm,
+    /// What cannot be read.
+    Invalid(String),
+    /// Not now.
+    Unavailable(String),
+    Internal,
+    /// Another answer: a redirect.
+    Instead(Box<Response>),
+}
+
+#[derive(Template)]
+#[template(path = "app/problem.html")]
+struct ProblemPage {
+    style: String,
+    status: u16,
+    title: &'static str,
+    message: String,
+    request: String,
+}
+
+/// A page.
+pub fn page(template: &impl Template) -> Result<Response, Failure> {
+    with_status(StatusCode::OK, template)
+}
+
+pub fn with_status(status: StatusCode, template: &impl Template) -> Result<Response, Failure> {
+    match template.render() {
+        Ok(html) => Ok((status, Html(html)).into_response()),
+        Err(error) => {
+            tracing::error!(%error, "a page of the dashboard was not written; the browser got 500");
+            Err(Failure::Internal)
+        }
+    }
+}
+
+/// To another page, with GET.
+pub fn to(path: &str) -> Response {
+    let location = HeaderValue::from_str(path).unwrap_or(HeaderValue::from_static("/app"));
+    (StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response()
+}
+
+pub async fn missing() -> Failure {
+    Failure::Missing
+}
+
+/// A page that says otherwise is right: a preview is framed, and has a policy of its own.
+pub async fn with_policy(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(POLICY);
+    headers.entry(REFERRER_POLICY).or_insert(REFERRER);
+    response
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let (status, title, message) = match self {
+            Self::Instead(response) => return *response,
+            Self::Missing => (
+                StatusCode::NOT_FOUND,
+                "There is nothing here",
+                "It was removed, it belongs to another account, or the address has a typing error.".to_owned(),
+            ),
+            Self::Forbidden(message) => (StatusCode::FORBIDDEN, "You may not do this", message),
+            Self::ForeignForm => (
+                StatusCode::FORBIDDEN,
+                "This form was not sent from the dashboard",
+                "Nothing was changed. Go back, load the page again, and send the form once more. Where a reverse proxy \
+                 stands before the server, it must pass the Host header on."
+                    .to_owned(),
+            ),
+            Self::Invalid(message) => {
+                (StatusCode::BAD_REQUEST, "The request cannot be read", message)
+            }
+            Self::Unavailable(message) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "Not at this moment", message)
+            }
+            Self::Internal => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "The server has a bug",
+                "The operator finds it in the log by the number of the request.".to_owned(),
+            ),
+        };
+        let page = ProblemPage {
+            style: assets::style(),
+            status: status.as_u16(),
+            title,
+            message,
+            request: request_context::current().to_string(),
+        };
+        let html = page.render().unwrap_or_else(|_| title.to_owned());
+        (status, Html(html)).into_response()
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        if error.is_not_found() {
+            return Self::Missing;
+        }
+        if !error.is_busy() {
+            tracing::error!(%error, "a page of the dashboard needs the store, which failed; the browser got 503");
+        }
+        Self::Unavailable(
+            "The store cannot be read now, or is busy. Try again in some seconds.".to_owned(),
+        )
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Unavailable(refusal.message())
+    }
+}
+
+impl From<RoleTooLow> for Failure {
+    fn from(error: RoleTooLow) -> Self {
+        Self::Forbidden(sentence(&error.to_string()))
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        let message = sentence(&problem.body().message);
+        match problem.status() {
+            StatusCode::NOT_FOUND => Self::Missing,
+            StatusCode::FORBIDDEN => Self::Forbidden(message),
+            status if status.is_client_error() => Self::Invalid(message),
+            _ => Self::Unavailable(message),
+        }
+    }
+}
+
+impl From<Response> for Failure {
+    fn from(response: Response) -> Self {
+        Self::Instead(Box::new(response))
+    }
+}
+
+/// An error as a sentence.
+pub fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
+    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
+}

@@ -1,0 +1,139 @@
+//! Times, states and numbers in the words of the pages.
+
+use crate::clock::Timestamp;
+use crate::message::state::MessageState;
+
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// A moment for `<time>`: what a machine reads, what a person reads, and how long ago it is.
+#[derive(Debug, Clone)]
+pub struct When {
+    pub machine: String,
+    /// As in `23 Nov 2026, 14:05:09 UTC`.
+    pub exact: String,
+    /// As in `4 min ago`, `in 2 h`, or the day.
+    pub short: String,
+}
+
+impl When {
+    pub fn of(moment: Timestamp, now: Timestamp) -> Self {
+        let machine = moment.rfc3339();
+        let exact = exact(&machine).unwrap_or_else(|| machine.clone());
+        let short = short(moment, now).unwrap_or_else(|| day(&machine, now));
+        Self { machine, exact, short }
+    }
+}
+
+fn exact(rfc3339: &str) -> Option<String> {
+    let (year, month, day) = date(rfc3339)?;
+    Some(format!("{day} {month} {year}, {} UTC", rfc3339.get(11..19)?))
+}
+
+fn day(rfc3339: &str, now: Timestamp) -> String {
+    let this_year = now.rfc3339();
+    match date(rfc3339) {
+        Some((year, month, day)) if this_year.starts_with(year) => format!("{day} {month}"),
+        Some((year, month, day)) => format!("{day} {month} {year}"),
+        None => rfc3339.to_owned(),
+    }
+}
+
+fn date(rfc3339: &str) -> Option<(&str, &'static str, &str)> {
+    let month: usize = rfc3339.get(5..7)?.parse().ok()?;
+    let month = MONTHS.get(month.checked_sub(1)?)?;
+    Some((rfc3339.get(0..4)?, month, rfc3339.get(8..10)?.trim_start_matches('0')))
+}
+
+fn short(moment: Timestamp, now: Timestamp) -> Option<String> {
+    let (is_past, seconds) = match moment.until(now).as_secs() {
+        0 => (moment <= now, now.until(moment).as_secs()),
+        seconds => (true, seconds),
+    };
+    let length = match seconds {
+        0..5 => return Some("now".to_owned()),
+        5..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        86_400..604_800 => format!("{} d", seconds / 86_400),
+        _ => return None,
+    };
+    Some(if is_past { format!("{length} ago") } else { format!("in {length}") })
+}
+
+/// How a state looks: the class of its badge, and its glyph.
+pub fn badge(state: MessageState) -> (&'static str, &'static str) {
+    match state {
+        MessageState::Delivered => ("good", "✓"),
+        MessageState::Relayed => ("good", "→"),
+        MessageState::Scheduled | MessageState::Queued | MessageState::Sending => ("way", "◔"),
+        MessageState::Deferred => ("wait", "↻"),
+        MessageState::Bounced | MessageState::Failed => ("bad", "✕"),
+        MessageState::Suppressed | MessageState::Canceled => ("off", "–"),
+    }
+}
+
+/// A number with spaces between its thousands.
+pub fn number(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = String::with_capacity(digits.len() + 4);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    if number < 0 { format!("−{text}") } else { text }
+}
+
+/// A browser in a few words, as far as it names itself.
+pub fn browser(agent: &str) -> String {
+    let has = |word: &str| agent.contains(word);
+    let name = if has("Edg/") {
+        "Edge"
+    } else if has("Firefox/") {
+        "Firefox"
+    } else if has("Chrome/") || has("Chromium/") {
+        "Chrome"
+    } else if has("Safari/") {
+        "Safari"
+    } else {
+        let first = agent.split([' ', '/']).next().unwrap_or_default();
+        return if first.is_empty() { "unknown".to_owned() } else { first.to_owned() };
+    };
+    let system = [
+        ("Android", "Android"),
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("Windows", "Windows"),
+        ("Mac OS X", "macOS"),
+        ("Linux", "Linux"),
+    ];
+    match system.into_iter().find(|(word, _)| has(word)) {
+        Some((_, system)) => format!("{name} on {system}"),
+        None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_said_as_people_say_them() {
+        let now = Timestamp::parse_rfc3339("2026-11-23T14:00:00Z").expect("a moment");
+        let said = |text: &str| When::of(Timestamp::parse_rfc3339(text).expect("a moment"), now);
+        assert_eq!(said("2026-11-23T13:55:00Z").short, "5 min ago");
+        assert_eq!(said("2026-11-23T16:10:00Z").short, "in 2 h");
+        assert_eq!(said("2026-11-23T14:00:01Z").short, "now");
+        assert_eq!(said("2026-11-03T14:00:00Z").short, "3 Nov");
+        assert_eq!(said("2025-11-03T14:00:00Z").short, "3 Nov 2025");
+        assert_eq!(said("2026-11-03T04:05:06Z").exact, "3 Nov 2026, 04:05:06 UTC");
+    }
+
+    #[test]
+    fn numbers_have_groups() {
+        assert_eq!(number(1_234_567), "1\u{202f}234\u{202f}567");
+        assert_eq!([number(-12), number(0), number(999)], ["−12", "0", "999"]);
+    }
+}

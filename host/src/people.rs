@@ -1,0 +1,71 @@
+//! People: how they log in, how long that lasts, and what each may do. The dashboard and the command line call the
+//! same functions; whatever changes something writes it into the audit log.
+
+pub mod audit;
+mod factor;
+mod links;
+mod log_in;
+mod members;
+mod passwords;
+mod secret;
+mod sessions;
+
+use std::sync::Arc;
+
+use crate::account::role::{Role, RoleTooLow};
+use crate::clock::Clock;
+use crate::id::AccountId;
+use crate::journey::accept::rate_limit::RateLimits;
+use crate::store::seal::Seal;
+use crate::store::{AuditRow, PersonRow, SessionRow, Store, StoreError};
+pub use factor::{Enrolment, FactorError, qr_code};
+pub use links::{Choice, LinkError, OneTimeLink, SetUp};
+pub use log_in::{LogInError, LoggedIn};
+pub use members::{MAX_USERS_PER_PAGE, MemberError, NewMember};
+pub use passwords::{PasswordError, Passwords};
+pub use secret::Secret;
+pub use sessions::{Origin, SESSION_LIFE, STEP_UP};
+
+/// All that the functions of this room need.
+#[derive(Debug)]
+pub struct People {
+    pub store: Store,
+    pub clock: Clock,
+    pub passwords: Passwords,
+    /// For the secrets of second factors.
+    pub seal: Seal,
+    /// Guesses of passwords and of keys fill one bucket.
+    pub rate_limits: Arc<RateLimits>,
+}
+
+/// Somebody who is logged in, and the account that the session shows.
+#[derive(Debug, Clone)]
+pub struct Person {
+    pub user: PersonRow,
+    pub session: SessionRow,
+    /// None for somebody without an account.
+    pub membership: Option<Membership>,
+}
+
+/// The account that a session shows, and the person's role in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Membership {
+    pub account: AccountId,
+    pub account_name: String,
+    pub role: Role,
+}
+
+impl Membership {
+    /// # Errors
+    /// The person's role is less.
+    pub fn at_least(&self, needed: Role) -> Result<(), RoleTooLow> {
+        self.role.at_least(needed)
+    }
+}
+
+impl People {
+    /// Writes a change down.
+    pub async fn record(&self, row: AuditRow) -> Result<(), StoreError> {
+        self.store.record_audit(&row).await
+    }
+}

@@ -1,0 +1,51 @@
+//! What is written into the audit log of a change by a person. Changes by keys are written by the API, those of the
+//! command line by the command line.
+
+use super::sessions::Origin;
+use super::{People, Person};
+use crate::id::{AccountId, UserId};
+use crate::message::address::EmailAddress;
+use crate::store::{ActorId, AuditRow, StoreError};
+
+/// A change that a person has made.
+#[derive(Debug, Clone)]
+pub struct PersonsChange<'a> {
+    pub user: (UserId, &'a EmailAddress),
+    pub account: Option<AccountId>,
+    pub action: &'static str,
+    pub subject: Option<String>,
+    pub from: &'a Origin,
+}
+
+impl People {
+    pub async fn record_change(&self, change: PersonsChange<'_>) -> Result<(), StoreError> {
+        let (user, email) = change.user;
+        let row = AuditRow {
+            at: self.clock.now(),
+            account: change.account,
+            actor: ActorId::User(user),
+            actor_name: Some(email.to_string()),
+            action: change.action.to_owned(),
+            subject: change.subject,
+            ip: Some(change.from.ip.to_string()),
+        };
+        self.record(row).await
+    }
+
+    /// A change in the account that the person's session shows.
+    pub async fn record_in_account(
+        &self,
+        person: &Person,
+        (action, subject): (&'static str, Option<String>),
+        from: &Origin,
+    ) -> Result<(), StoreError> {
+        self.record_change(PersonsChange {
+            user: (person.user.id, &person.user.email),
+            account: person.membership.as_ref().map(|it| it.account),
+            action,
+            subject,
+            from,
+        })
+        .await
+    }
+}

@@ -1,0 +1,185 @@
+//! Log-in: the password, then the second factor where there is one; and the password once more before what is
+//! dangerous.
+
+use std::time::Duration;
+
+use super::audit::PersonsChange;
+use super::{Origin, PasswordError, Passwords, People, Person, Secret};
+use crate::id::SessionId;
+use crate::message::address::EmailAddress;
+use crate::store::{LinkPurpose, LinkRow, PersonRow, StoreError};
+
+/// Between the password and the code.
+const SECOND_STEP: Duration = Duration::from_mins(5);
+
+/// What a right password leads to.
+#[derive(Debug)]
+pub enum LoggedIn {
+    /// A session, for the browser's cookie.
+    Session(Secret),
+    /// The code of the second factor is missing. The secret goes through the form.
+    SecondStep(Secret),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LogInError {
+    #[error("no user has this e-mail address with this password")]
+    Wrong,
+    #[error(
+        "this code is not right, or was used before; wait for the next one, or use a recovery code"
+    )]
+    WrongCode,
+    #[error("the log-in took too long; begin again")]
+    Over,
+    /// Words of the shared bucket.
+    #[error("too many log-ins from your address; try again in {0} s")]
+    TooMany(u64),
+    #[error(transparent)]
+    Password(#[from] PasswordError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl People {
+    /// Logs somebody in with address and password. Nobody's address takes as long as anybody's.
+    pub async fn log_in(
+        &self,
+        email: &str,
+        password: &str,
+        from: &Origin,
+    ) -> Result<LoggedIn, LogInError> {
+        self.take_attempt(from)?;
+        let user = match email.trim().parse::<EmailAddress>() {
+            Ok(email) => self.store.user_by_email(&email).await?,
+            Err(_) => None,
+        };
+        let hash = user.as_ref().and_then(|user| user.password.as_deref());
+        let is_right = self.passwords.is_right(password, hash).await?;
+        let Some(user) = user.filter(|_| is_right) else { return Err(LogInError::Wrong) };
+        if !user.has_factor {
+            return Ok(LoggedIn::Session(self.begin(&user, from).await?));
+        }
+        let (secret, now) = (Secret::random(), self.clock.now());
+        let link = LinkRow {
+            purpose: LinkPurpose::SecondStep,
+            user: Some(user.id),
+            created_at: now,
+            expires_at: now.after(SECOND_STEP),
+        };
+        self.store.add_link(&secret.hash(), &link).await?;
+        Ok(LoggedIn::SecondStep(secret))
+    }
+
+    /// Takes the code, or a recovery code, behind a right password.
+    pub async fn second_step(
+        &self,
+        step: &str,
+        code: &str,
+        from: &Origin,
+    ) -> Result<Secret, LogInError> {
+        self.take_attempt(from)?;
+        let now = self.clock.now();
+        let step: Secret = step.parse().map_err(|_| LogInError::Over)?;
+        let link = self.store.link(&step.hash(), now).await?;
+        let link = link.filter(|it| it.purpose == LinkPurpose::SecondStep);
+        let user = link.and_then(|it| it.user).ok_or(LogInError::Over)?;
+        if !self.is_second_step(user, code, now).await? {
+            return Err(LogInError::WrongCode);
+        }
+        if !self.store.take_link(&step.hash(), now).await? {
+            return Err(LogInError::Over);
+        }
+        let user = self.store.user(user).await?.ok_or(LogInError::Over)?;
+        self.begin(&user, from).await
+    }
+
+    /// Opens a session with the link that `waxwing dev` has printed.
+    pub async fn log_in_by_link(&self, link: &str, from: &Origin) -> Result<Secret, LogInError> {
+        let now = self.clock.now();
+        let secret: Secret = link.parse().map_err(|_| LogInError::Over)?;
+        let link = self.store.link(&secret.hash(), now).await?;
+        let link = link.filter(|it| it.purpose == LinkPurpose::LogIn);
+        let user = link.and_then(|it| it.user).ok_or(LogInError::Over)?;
+        if !self.store.take_link(&secret.hash(), now).await? {
+            return Err(LogInError::Over);
+        }
+        let user = self.store.user(user).await?.ok_or(LogInError::Over)?;
+        self.begin(&user, from).await
+    }
+
+    /// Takes the password, and the code where there is a factor, once more.
+    pub async fn step_up(
+        &self,
+        person: &Person,
+        (password, code): (&str, &str),
+        from: &Origin,
+    ) -> Result<(), LogInError> {
+        self.check_again(person, password, from).await?;
+        let now = self.clock.now();
+        if person.user.has_factor && !self.is_second_step(person.user.id, code, now).await? {
+            return Err(LogInError::WrongCode);
+        }
+        Ok(self.store.verify_session(person.session.id, now).await?)
+    }
+
+    /// Changes the password of somebody who knows the one before; all other sessions end.
+    pub async fn change_password(
+        &self,
+        person: &Person,
+        (before, after): (&str, &str),
+        from: &Origin,
+    ) -> Result<(), LogInError> {
+        Passwords::check(after)?;
+        self.check_again(person, before, from).await?;
+        let hash = self.passwords.hash(after).await?;
+        self.store.change_password(person.user.id, &hash).await?;
+        self.store.end_other_sessions(person.user.id, person.session.id).await?;
+        let now = self.clock.now();
+        self.store.verify_session(person.session.id, now).await?;
+        Ok(self.record_in_account(person, ("change_password", None), from).await?)
+    }
+
+    /// Ends one of the person's sessions; answers whether there was one.
+    pub async fn end_session(
+        &self,
+        person: &Person,
+        id: SessionId,
+        from: &Origin,
+    ) -> Result<bool, StoreError> {
+        let is_ended = self.store.end_session(person.user.id, id).await?;
+        if is_ended {
+            let change = ("end_session", Some(id.to_string()));
+            self.record_in_account(person, change, from).await?;
+        }
+        Ok(is_ended)
+    }
+
+    async fn check_again(
+        &self,
+        person: &Person,
+        password: &str,
+        from: &Origin,
+    ) -> Result<(), LogInError> {
+        self.take_attempt(from)?;
+        let hash = person.user.password.as_deref();
+        if self.passwords.is_right(password, hash).await? { Ok(()) } else { Err(LogInError::Wrong) }
+    }
+
+    async fn begin(&self, user: &PersonRow, from: &Origin) -> Result<Secret, LogInError> {
+        let (secret, session) = self.open_session(user.id, from).await?;
+        self.record_change(PersonsChange {
+            user: (user.id, &user.email),
+            account: session.account,
+            action: "log_in",
+            subject: Some(session.id.to_string()),
+            from,
+        })
+        .await?;
+        Ok(secret)
+    }
+
+    fn take_attempt(&self, from: &Origin) -> Result<(), LogInError> {
+        let taken = self.rate_limits.take_password_attempt(from.ip);
+        taken.map_err(|wait| LogInError::TooMany(wait.as_secs() + 1))
+    }
+}

@@ -1,0 +1,111 @@
+//! Links that work once.
+
+use super::Store;
+use super::database::{Tx, column, moment, sql, word};
+use crate::clock::Timestamp;
+use crate::id::UserId;
+use crate::store::StoreError;
+
+/// What a link is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkPurpose {
+    /// The first operator makes an account of the server.
+    SetUp,
+    /// A person who was added chooses a password.
+    Invitation,
+    /// A person who has lost the password chooses another.
+    Reset,
+    /// `waxwing dev` lets its owner in.
+    LogIn,
+    /// The password was right, and the code of the second factor is still to come.
+    SecondStep,
+}
+
+/// A link as the server keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkRow {
+    pub purpose: LinkPurpose,
+    /// None for a set-up.
+    pub user: Option<UserId>,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
+impl LinkPurpose {
+    pub const ALL: [Self; 5] =
+        [Self::SetUp, Self::Invitation, Self::Reset, Self::LogIn, Self::SecondStep];
+
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SetUp => "set-up",
+            Self::Invitation => "invitation",
+            Self::Reset => "reset",
+            Self::LogIn => "log-in",
+            Self::SecondStep => "second-step",
+        }
+    }
+
+    fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == word)
+    }
+}
+
+impl Store {
+    /// Keeps a link under the hash of its secret.
+    pub async fn add_link(&self, hash: &[u8; 32], link: &LinkRow) -> Result<(), StoreError> {
+        sql("-- add_link
+             INSERT INTO one_time_links (hash, purpose, user_id, created_at, expires_at)
+             VALUES ($1, $2, $3, $4, $5)")
+        .bind(hash.to_vec())
+        .bind(link.purpose.as_str())
+        .bind(link.user)
+        .bind(link.created_at.millis())
+        .bind(link.expires_at.millis())
+        .run(&self.db.writer)
+        .await
+        .map(|_| ())
+    }
+
+    /// The link whose secret has that hash, unless it is used or over.
+    pub async fn link(
+        &self,
+        hash: &[u8; 32],
+        now: Timestamp,
+    ) -> Result<Option<LinkRow>, StoreError> {
+        let row = sql("-- link
+             SELECT purpose, user_id, created_at, expires_at
+             FROM one_time_links WHERE hash = $1 AND expires_at > $2")
+        .bind(hash.to_vec())
+        .bind(now.millis())
+        .optional(&self.db.readers)
+        .await?;
+        let row = row.map(|row| {
+            Ok(LinkRow {
+                purpose: word(&row, "one_time_links", "purpose", LinkPurpose::of)?,
+                user: column(&row, "user_id")?,
+                created_at: moment(&row, "created_at")?,
+                expires_at: moment(&row, "expires_at")?,
+            })
+        });
+        row.transpose()
+    }
+
+    /// Uses a link up; answers whether it still worked.
+    pub async fn take_link(&self, hash: &[u8; 32], now: Timestamp) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin("take_link").await?;
+        let is_taken = take(&mut tx, hash, now).await?;
+        tx.commit().await?;
+        Ok(is_taken)
+    }
+}
+
+/// Uses a link up; answers whether it still worked.
+pub(super) async fn take(tx: &mut Tx, hash: &[u8; 32], now: Timestamp) -> Result<bool, StoreError> {
+    let taken = sql("-- take_link\nDELETE FROM one_time_links WHERE hash = $1 AND expires_at > $2")
+        .bind(hash.to_vec())
+        .bind(now.millis())
+        .run(tx)
+        .await?;
+    Ok(taken == 1)
+}

@@ -1,0 +1,383 @@
+//! People: their passwords, second factors, recovery codes and memberships.
+
+use super::Store;
+use super::database::{Row, Statement, Tx, column, moment, parsed, sql};
+use crate::account::role::Role;
+use crate::clock::Timestamp;
+use crate::id::{AccountId, Identifier, UserId};
+use crate::message::address::EmailAddress;
+use crate::store::StoreError;
+
+/// Somebody who logs in.
+#[derive(Debug, Clone)]
+pub struct PersonRow {
+    pub id: UserId,
+    pub email: EmailAddress,
+    /// Argon2id as a PHC string; none until the invitation is taken.
+    pub password: Option<String>,
+    pub is_operator: bool,
+    /// Whether a log-in asks for a code, too.
+    pub has_factor: bool,
+    pub created_at: Timestamp,
+}
+
+/// What a person is to an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MembershipRow {
+    pub account: AccountId,
+    pub account_name: String,
+    pub role: Role,
+}
+
+/// A person to add.
+#[derive(Debug, Clone)]
+pub struct NewUser {
+    pub id: UserId,
+    pub email: EmailAddress,
+    pub password: Option<String>,
+    pub is_operator: bool,
+    pub membership: Option<(AccountId, Role)>,
+    pub at: Timestamp,
+}
+
+/// A second factor, sealed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FactorRow {
+    pub secret: Vec<u8>,
+    /// The time step of the last code that was accepted.
+    pub last_step: i64,
+}
+
+/// A second factor to keep, with the recovery codes that stand in for it.
+#[derive(Debug, Clone)]
+pub struct NewFactor {
+    pub secret: Vec<u8>,
+    pub last_step: i64,
+    pub recovery_codes: Vec<[u8; 32]>,
+}
+
+/// What a one-time link of an existing person changes.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    pub user: UserId,
+    pub password: String,
+    /// None leaves the factor as it is.
+    pub factor: Option<NewFactor>,
+    pub at: Timestamp,
+}
+
+impl Store {
+    /// Adds a person; answers false where the address is taken.
+    pub async fn add_user(&self, new: &NewUser) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin("add_user").await?;
+        if !insert_user(&mut tx, new).await? {
+            return Ok(false);
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Adds the first operator with a factor, if the link still works: both, or neither. Answers whether it did.
+    pub async fn set_up(
+        &self,
+        link: &[u8; 32],
+        new: &NewUser,
+        factor: &NewFactor,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin("set_up").await?;
+        let is_taken = super::one_time_links::take(&mut tx, link, new.at).await?;
+        if !is_taken || !insert_user(&mut tx, new).await? {
+            return Ok(false);
+        }
+        put_factor(&mut tx, new.id, factor, new.at).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Gives a person the password, and the factor, that came over a one-time link, if the link still works. Ends all
+    /// of the person's sessions and other links. Answers whether it did.
+    pub async fn take_credentials(
+        &self,
+        link: &[u8; 32],
+        new: &Credentials,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin("take_credentials").await?;
+        if !super::one_time_links::take(&mut tx, link, new.at).await? {
+            return Ok(false);
+        }
+        set_password(new.user, &new.password).run(&mut tx).await?;
+        if let Some(factor) = &new.factor {
+            put_factor(&mut tx, new.user, factor, new.at).await?;
+        }
+        for statement in [
+            "-- take_credentials: sessions\nDELETE FROM sessions WHERE user_id = $1",
+            "-- take_credentials: links\nDELETE FROM one_time_links WHERE user_id = $1",
+        ] {
+            sql(statement).bind(new.user).run(&mut tx).await?;
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// The person with that address.
+    pub async fn user_by_email(
+        &self,
+        email: &EmailAddress,
+    ) -> Result<Option<PersonRow>, StoreError> {
+        let row = sql("-- user_by_email
+             SELECT id, email, password, is_operator, created_at,
+                    EXISTS (SELECT 1 FROM factors WHERE user_id = users.id) AS has_factor
+             FROM users WHERE email = $1")
+        .bind(email.to_string().to_lowercase())
+        .optional(&self.db.readers)
+        .await?;
+        row.map(|row| user_row(&row)).transpose()
+    }
+
+    /// One person; none where there is no such person.
+    pub async fn user(&self, id: UserId) -> Result<Option<PersonRow>, StoreError> {
+        let row = sql("-- user
+             SELECT id, email, password, is_operator, created_at,
+                    EXISTS (SELECT 1 FROM factors WHERE user_id = users.id) AS has_factor
+             FROM users WHERE id = $1")
+        .bind(id)
+        .optional(&self.db.readers)
+        .await?;
+        row.map(|row| user_row(&row)).transpose()
+    }
+
+    /// People in the order of their making, behind `after`.
+    pub async fn users_after(
+        &self,
+        after: Option<UserId>,
+        limit: u32,
+    ) -> Result<Vec<PersonRow>, StoreError> {
+        let rows = sql("-- users_after
+             SELECT id, email, password, is_operator, created_at,
+                    EXISTS (SELECT 1 FROM factors WHERE user_id = users.id) AS has_factor
+             FROM users WHERE id > $1 ORDER BY id LIMIT $2")
+        .bind(after.unwrap_or(Identifier::MIN))
+        .bind(limit)
+        .all(&self.db.pages)
+        .await?;
+        rows.iter().map(user_row).collect()
+    }
+
+    /// Whether somebody can log in and manage the server.
+    pub async fn has_operator(&self) -> Result<bool, StoreError> {
+        let row = sql("-- has_operator
+             SELECT 1 AS one FROM users WHERE is_operator = 1 AND password IS NOT NULL LIMIT 1")
+        .optional(&self.db.readers)
+        .await?;
+        Ok(row.is_some())
+    }
+
+    /// Changes a password; answers whether there is such a person.
+    pub async fn change_password(&self, user: UserId, password: &str) -> Result<bool, StoreError> {
+        Ok(set_password(user, password).run(&self.db.writer).await? == 1)
+    }
+
+    /// The accounts of a person, in the order in which they were opened.
+    pub async fn memberships(&self, user: UserId) -> Result<Vec<MembershipRow>, StoreError> {
+        let rows = sql("-- memberships
+             SELECT m.account_id, a.name, m.role
+             FROM memberships m JOIN accounts a ON a.id = m.account_id
+             WHERE m.user_id = $1 ORDER BY m.account_id")
+        .bind(user)
+        .all(&self.db.readers)
+        .await?;
+        let row = |row: &Row| {
+            Ok(MembershipRow {
+                account: column(row, "account_id")?,
+                account_name: column(row, "name")?,
+                role: parsed(row, "memberships", "role")?,
+            })
+        };
+        rows.iter().map(row).collect()
+    }
+
+    /// Makes a person a member of an account, or gives another role.
+    pub async fn set_role(
+        &self,
+        user: UserId,
+        account: AccountId,
+        role: Role,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        sql("-- set_role
+             INSERT INTO memberships (user_id, account_id, role, created_at) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (user_id, account_id) DO UPDATE SET role = excluded.role")
+        .bind(user)
+        .bind(account)
+        .bind(role.as_str())
+        .bind(now.millis())
+        .run(&self.db.writer)
+        .await
+        .map(|_| ())
+    }
+
+    /// Removes a person with all that is the person's; answers whether there was one.
+    pub async fn remove_user(&self, user: UserId) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin("remove_user").await?;
+        for statement in [
+            "-- remove_user: sessions\nDELETE FROM sessions WHERE user_id = $1",
+            "-- remove_user: links\nDELETE FROM one_time_links WHERE user_id = $1",
+            "-- remove_user: factors\nDELETE FROM factors WHERE user_id = $1",
+            "-- remove_user: codes\nDELETE FROM recovery_codes WHERE user_id = $1",
+            "-- remove_user: memberships\nDELETE FROM memberships WHERE user_id = $1",
+        ] {
+            sql(statement).bind(user).run(&mut tx).await?;
+        }
+        let removed = sql("-- remove_user\nDELETE FROM users WHERE id = $1");
+        let removed = removed.bind(user).run(&mut tx).await?;
+        tx.commit().await?;
+        Ok(removed == 1)
+    }
+
+    /// The second factor of a person.
+    pub async fn factor(&self, user: UserId) -> Result<Option<FactorRow>, StoreError> {
+        let row = sql("-- factor
+             SELECT secret, last_step FROM factors WHERE user_id = $1 AND kind = 'totp'")
+        .bind(user)
+        .optional(&self.db.readers)
+        .await?;
+        let row = row.map(|row| {
+            Ok(FactorRow { secret: column(&row, "secret")?, last_step: column(&row, "last_step")? })
+        });
+        row.transpose()
+    }
+
+    /// Gives a person a second factor, or another one; its recovery codes replace those before.
+    pub async fn replace_factor(
+        &self,
+        user: UserId,
+        factor: &NewFactor,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin("replace_factor").await?;
+        put_factor(&mut tx, user, factor, now).await?;
+        tx.commit().await
+    }
+
+    /// Takes the second factor and its recovery codes away.
+    pub async fn remove_factor(&self, user: UserId) -> Result<(), StoreError> {
+        let mut tx = self.db.begin("remove_factor").await?;
+        let factor = sql("-- remove_factor\nDELETE FROM factors WHERE user_id = $1");
+        factor.bind(user).run(&mut tx).await?;
+        let codes = sql("-- remove_factor: codes\nDELETE FROM recovery_codes WHERE user_id = $1");
+        codes.bind(user).run(&mut tx).await?;
+        tx.commit().await
+    }
+
+    /// Accepts the code of a time step, if none of this step or a later one was accepted before. Answers whether
+    /// it is.
+    pub async fn accept_step(&self, user: UserId, step: i64) -> Result<bool, StoreError> {
+        let accepted = sql("-- accept_step
+             UPDATE factors SET last_step = $2 WHERE user_id = $1 AND kind = 'totp' AND last_step < $2")
+        .bind(user)
+        .bind(step)
+        .run(&self.db.writer)
+        .await?;
+        Ok(accepted == 1)
+    }
+
+    /// Uses a recovery code up; answers whether it was one that had not been used.
+    pub async fn use_recovery_code(
+        &self,
+        user: UserId,
+        hash: &[u8; 32],
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let found = sql("-- use_recovery_code
+             UPDATE recovery_codes SET used_at = $3
+             WHERE user_id = $1 AND hash = $2 AND used_at IS NULL")
+        .bind(user)
+        .bind(hash.to_vec())
+        .bind(now.millis())
+        .run(&self.db.writer)
+        .await?;
+        Ok(found == 1)
+    }
+
+    /// How many recovery codes a person has left.
+    pub async fn recovery_codes_left(&self, user: UserId) -> Result<u32, StoreError> {
+        let row = sql("-- recovery_codes_left
+             SELECT count(*) AS codes FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL")
+        .bind(user)
+        .one(&self.db.readers)
+        .await?;
+        column(&row, "codes")
+    }
+}
+
+async fn insert_user(tx: &mut Tx, new: &NewUser) -> Result<bool, StoreError> {
+    let added = sql("-- add_user
+         INSERT INTO users (id, email, password, is_operator, created_at) VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (email) DO NOTHING")
+    .bind(new.id)
+    .bind(new.email.to_string().to_lowercase())
+    .bind(new.password.clone())
+    .bind(new.is_operator)
+    .bind(new.at.millis())
+    .run(&mut *tx)
+    .await?;
+    if added == 0 {
+        return Ok(false);
+    }
+    if let Some((account, role)) = new.membership {
+        sql("-- add_user: membership
+             INSERT INTO memberships (user_id, account_id, role, created_at) VALUES ($1, $2, $3, $4)")
+        .bind(new.id)
+        .bind(account)
+        .bind(role.as_str())
+        .bind(new.at.millis())
+        .run(&mut *tx)
+        .await?;
+    }
+    Ok(true)
+}
+
+async fn put_factor(
+    tx: &mut Tx,
+    user: UserId,
+    factor: &NewFactor,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    sql("-- put_factor
+         INSERT INTO factors (user_id, kind, secret, last_step, created_at) VALUES ($1, 'totp', $2, $3, $4)
+         ON CONFLICT (user_id, kind) DO UPDATE
+         SET secret = excluded.secret, last_step = excluded.last_step, created_at = excluded.created_at")
+    .bind(user)
+    .bind(&factor.secret)
+    .bind(factor.last_step)
+    .bind(now.millis())
+    .run(&mut *tx)
+    .await?;
+    let before = sql("-- put_factor: codes before\nDELETE FROM recovery_codes WHERE user_id = $1");
+    before.bind(user).run(&mut *tx).await?;
+    for hash in &factor.recovery_codes {
+        sql("-- put_factor: codes\nINSERT INTO recovery_codes (user_id, hash) VALUES ($1, $2)")
+            .bind(user)
+            .bind(hash.to_vec())
+            .run(&mut *tx)
+            .await?;
+    }
+    Ok(())
+}
+
+fn set_password(user: UserId, password: &str) -> Statement {
+    sql("-- change_password\nUPDATE users SET password = $2 WHERE id = $1")
+        .bind(user)
+        .bind(password)
+}
+
+fn user_row(row: &Row) -> Result<PersonRow, StoreError> {
+    Ok(PersonRow {
+        id: column(row, "id")?,
+        email: parsed(row, "users", "email")?,
+        password: column(row, "password")?,
+        is_operator: column(row, "is_operator")?,
+        has_factor: column(row, "has_factor")?,
+        created_at: moment(row, "created_at")?,
+    })
+}

@@ -1,0 +1,61 @@
+//! Every change is written down, whoever makes it and wherever.
+
+use serde_json::json;
+use waxwing_tests::Server;
+
+use super::Browser;
+
+#[tokio::test]
+async fn a_change_is_written_down_with_who_what_and_where_from() {
+    let server = Server::dev();
+    let account = server.dev_account();
+    let mut browser = Browser::of_dev(&server).await;
+    browser.submit("/app/keys", &[("name", "By page"), ("scope", "send")]).await;
+    let made = server.post("/v1/keys", &account.key, &json!({"name": "By key"}), &[]).await;
+    let by_key = made.body["id"].as_str().expect("a key").to_owned();
+    let by_command = server.make_key(&account.id, &["--name", "By command"]).0;
+    drop(server.cli(&["key", "deactivate", &by_command]));
+    // What only looks, or is refused, leaves nothing.
+    server.get_as(&account.key, "/v1/keys").await;
+    server.post("/v1/keys", &account.key, &json!({"name": ""}), &[]).await;
+    drop(server.cli(&["key", "list", "--account", &account.id]));
+
+    let rows = rows(&server);
+    let found = |actor: &str, action: &str, subject: &str| {
+        rows.iter().filter(|it| it.0 == actor && it.1 == action && it.2.contains(subject)).count()
+    };
+    assert_eq!(found("user", "log_in", "ses_"), 1, "{rows:?}");
+    assert_eq!(found("user", "create_key", "key_"), 1, "{rows:?}");
+    assert_eq!(found("key", "create_key", &by_key), 1, "{rows:?}");
+    assert_eq!(found("command-line", "create_key", &by_command), 1, "{rows:?}");
+    assert_eq!(found("command-line", "deactivate_key", &by_command), 1, "{rows:?}");
+    assert_eq!(rows.len(), 5, "{rows:?}");
+    let of_network: Vec<Option<&str>> = rows.iter().map(|it| it.3.as_deref()).collect();
+    assert_eq!(of_network.iter().filter(|it| **it == Some("127.0.0.1")).count(), 3, "{rows:?}");
+}
+
+#[tokio::test]
+async fn the_audit_log_can_neither_be_rewritten_nor_erased() {
+    let server = Server::dev();
+    drop(Browser::of_dev(&server).await);
+    let database = open(&server);
+    for statement in ["UPDATE audit SET action = 'x'", "DELETE FROM audit"] {
+        let refused = database.execute(statement, []).expect_err("refused");
+        assert!(refused.to_string().contains("append-only"), "{refused}");
+    }
+}
+
+type Row = (String, String, String, Option<String>);
+
+fn rows(server: &Server) -> Vec<Row> {
+    let database = open(server);
+    let text = "SELECT actor, action, coalesce(subject, ''), ip FROM audit ORDER BY id";
+    let mut statement = database.prepare(text).expect("prepared");
+    let rows =
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)));
+    rows.expect("read").map(|row| row.expect("a row")).collect()
+}
+
+fn open(server: &Server) -> rusqlite::Connection {
+    rusqlite::Connection::open(server.data_dir().join("waxwing.db")).expect("the database opens")
+}

@@ -1,0 +1,64 @@
+// node browser.mjs URL EMAIL PASSWORD MESSAGE on|off: one person's way through the dashboard.
+import { chromium } from 'playwright-core';
+import { ok, equal, deepEqual } from 'node:assert/strict';
+
+const [base, email, password, message, scripts] = process.argv.slice(2);
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+try {
+  for (const width of [390, 1280]) {
+    const context = await browser.newContext({ viewport: { width, height: 800 }, javaScriptEnabled: scripts === 'on' });
+    const page = await context.newPage();
+    const faults = [];
+    // A refusal by status is told on the console too; a violation of the policy names the directive.
+    page.on('console', (it) => it.text().includes('Content Security Policy') && faults.push(it.text()));
+    page.on('pageerror', (it) => faults.push(String(it)));
+
+    await page.goto(`${base}/app/keys`);
+    equal(new URL(page.url()).pathname, '/login');
+    await page.fill('#email', email);
+    await page.fill('#password', password);
+    await page.click('button.main');
+    equal(new URL(page.url()).pathname, '/app/keys', 'back where the person wanted to go');
+    const [cookie] = (await context.cookies()).filter((it) => it.name === '__Host-waxwing');
+    ok(cookie.secure && cookie.httpOnly && cookie.sameSite === 'Lax', JSON.stringify(cookie));
+
+    for (const path of ['/app', '/app/messages', `/app/messages/${message}`, '/app/keys', '/app/keys/new', '/app/profile']) {
+      const answer = await page.goto(base + path, { waitUntil: 'load' });
+      equal(answer.status(), 200, path);
+      const wide = await page.locator('html').evaluate((it) => it.scrollWidth - it.clientWidth);
+      ok(wide <= 0, `${path} at ${width} px is ${wide} px too wide`);
+    }
+    await page.goto(`${base}/app/messages/${message}`);
+    await page.frameLocator('iframe').locator('body').getByText('481 902').first().waitFor();
+
+    await page.goto(`${base}/app/keys/new`);
+    await page.fill('#name', `Browser ${width} ${scripts}`);
+    await page.click('main button.main');
+    const key = await page.locator('.secret').innerText();
+    const sent = await fetch(`${base}/messages/send`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ to: 'bo@example.com', type: 'EMAIL', template: 'verification-code', data: { code: '1' } }),
+    });
+    equal(sent.status, 201);
+    await page.goBack();
+    ok(!(await page.content()).includes(key), 'the key is gone after the way back');
+
+    if (width < 800) {
+      await page.goto(`${base}/app`);
+      await page.click('text=Menu');
+    }
+    await page.click('button[value=dark]');
+    equal(await page.locator('html').getAttribute('data-theme'), 'dark');
+    if (width < 800) await page.click('text=Menu');
+    await page.click('text=Log out');
+    equal(new URL(page.url()).pathname, '/login');
+    await page.goto(`${base}/app`);
+    equal(new URL(page.url()).pathname, '/login', 'the session is over');
+    deepEqual(faults, []);
+    await context.close();
+  }
+  console.log('all is well');
+} finally {
+  await browser.close();
+}

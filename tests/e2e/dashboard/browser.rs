@@ -1,0 +1,38 @@
+//! The dashboard in a real browser: that it keeps the cookie, obeys the policy, and needs no script.
+
+use std::process::{Command, Stdio};
+
+use waxwing_tests::Server;
+use waxwing_tools::{Need, node_packages};
+
+use super::dev_person;
+use crate::fixture::message;
+
+const UNPROVEN: &str = "the dashboard in a real browser";
+
+#[tokio::test]
+async fn a_browser_logs_in_works_and_violates_no_policy_with_and_without_scripts() {
+    if !Need::Chromium.is_met(UNPROVEN) {
+        return;
+    }
+    let (package, lock) = (include_str!("package.json"), include_str!("package-lock.json"));
+    let Some(folder) = node_packages("dashboard", package, lock, UNPROVEN) else { return };
+    let script = folder.join("browser.mjs");
+    std::fs::write(&script, include_str!("browser.mjs")).expect("the script is written");
+    let server = Server::dev();
+    let sent = server.send(server.key(), &message("ada@example.com")).await.message_id();
+    let (email, password) = dev_person(&server);
+    for scripts in ["on", "off"] {
+        let output = Command::new("node")
+            .arg(&script)
+            .args([server.url(), &email, &password, &sent, scripts])
+            .current_dir(&folder)
+            .stdin(Stdio::null())
+            .output()
+            .expect("Node starts");
+        let said = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "scripts {scripts}: {said}\n{errors}");
+        assert!(said.contains("all is well"), "scripts {scripts}: {said}\n{errors}");
+    }
+}

@@ -1,0 +1,210 @@
+//! What keeps others out: other sites, other accounts, lesser roles, ended sessions.
+
+use serde_json::json;
+use waxwing_tests::Server;
+
+use super::{Browser, PASSWORD};
+use crate::fixture::message;
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+                      font-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+#[tokio::test]
+async fn a_form_of_another_site_or_session_changes_nothing() {
+    let server = Server::dev();
+    let mut browser = Browser::of_dev(&server).await;
+    let token = browser.form_token().await;
+    let fields = [("form", token.as_str()), ("name", "Stolen"), ("scope", "send")];
+    for site in ["cross-site", "same-site", "none"] {
+        let page = browser.send_from(site, "/app/keys", &fields).await;
+        assert_eq!(page.status, 403, "{site}");
+        assert!(page.html.contains("was not sent from the dashboard"), "{}", page.html);
+    }
+    let mut other = Browser::of_dev(&server).await;
+    for foreign in ["", "x", other.form_token().await.as_str()] {
+        let fields = [("form", foreign), ("name", "Stolen"), ("scope", "send")];
+        assert_eq!(browser.send("/app/keys", &fields).await.status, 403, "{foreign}");
+    }
+    assert!(!browser.get("/app/keys").await.html.contains("Stolen"));
+    assert_eq!(browser.send("/app/keys", &fields).await.status, 200, "its own form works");
+}
+
+#[tokio::test]
+async fn a_role_that_is_too_low_is_refused_every_write() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 100);
+    let mut owner = Browser::invited(&server, "owner@example.com", &account.id, "owner").await;
+    let sent = server.send(&account.key, &message("ada@example.com")).await.message_id();
+    let key = format!("/app/keys/{}/deactivate", account.key_id);
+    let (cancel, retry) =
+        (format!("/app/messages/{sent}/cancel"), format!("/app/messages/{sent}/retry"));
+    let new_key = [("name", "Mine"), ("scope", "send")];
+    for (role, refused) in [
+        ("read-only", [403, 403, 403, 403]),
+        // A message that has left is nobody's to change: 400.
+        ("member", [403, 403, 400, 400]),
+    ] {
+        let email = format!("{role}@example.com");
+        let mut browser = Browser::invited(&server, &email, &account.id, role).await;
+        let statuses = [
+            browser.submit("/app/keys", &new_key).await.status,
+            browser.submit(&key, &[]).await.status,
+            browser.submit(&cancel, &[]).await.status,
+            browser.submit(&retry, &[]).await.status,
+        ];
+        assert_eq!(statuses, refused, "{role}");
+        for page in ["/app", "/app/messages", "/app/keys", "/app/profile"] {
+            assert_eq!(browser.get(page).await.status, 200, "{role} reads {page}");
+        }
+        assert_eq!(browser.get("/app/keys/new").await.status, 403, "{role}");
+    }
+    assert_eq!(
+        server.get_as(&account.key, "/v1/keys").await.status,
+        403,
+        "a sender's key still works"
+    );
+    assert_eq!(owner.submit("/app/keys", &new_key).await.status, 200);
+    let operator = [("name", "Mine"), ("scope", "operator")];
+    assert_eq!(
+        owner.submit("/app/keys", &operator).await.status,
+        422,
+        "no log-in gives the server away"
+    );
+}
+
+#[tokio::test]
+async fn what_is_anothers_is_not_there() {
+    let server = Server::dev();
+    let (own, other) = (server.open_account("pro", 10), server.open_account("pro", 10));
+    let sent = server.send(&other.key, &message("ada@example.com")).await.message_id();
+    let mut browser = Browser::invited(&server, "own@example.com", &own.id, "owner").await;
+    for path in [
+        format!("/app/messages/{sent}"),
+        format!("/app/messages/{sent}/html"),
+        format!("/app/messages/{sent}/raw"),
+        format!("/app/keys/{}/deactivate", other.key_id),
+        "/app/messages/msg_x".to_owned(),
+        "/app/nothing".to_owned(),
+    ] {
+        let page = browser.get(&path).await;
+        assert_eq!(page.status, 404, "{path}: {}", page.html);
+    }
+    for path in [
+        format!("/app/messages/{sent}/cancel"),
+        format!("/app/messages/{sent}/retry"),
+        format!("/app/keys/{}/deactivate", other.key_id),
+        "/app/profile/sessions/ses_01ARZ3NDEKTSV4RRFFQ69G5FAV/end".to_owned(),
+    ] {
+        let page = browser.submit(&path, &[]).await;
+        assert_eq!(page.status, 404, "{path}: {}", page.html);
+    }
+    let page = browser.submit("/app/account", &[("account", other.id.as_str())]).await;
+    assert_eq!(page.status, 404);
+    server.send(&other.key, &message("ada@example.com")).await.message_id();
+}
+
+#[tokio::test]
+async fn a_session_that_is_ended_elsewhere_is_over_with_its_next_request() {
+    let server = Server::dev();
+    let (mut one, mut other) = (Browser::of_dev(&server).await, Browser::of_dev(&server).await);
+    let page = one.get("/app/profile").await;
+    let ends: Vec<&str> = page
+        .html
+        .split("action=\"")
+        .filter_map(|it| it.split('"').next())
+        .filter(|it| it.ends_with("/end"))
+        .collect();
+    assert_eq!(ends.len(), 1, "its own session has no such form: {}", page.html);
+    assert_eq!(one.submit(ends[0], &[]).await.status, 303);
+    assert_eq!(other.get("/app").await.to.as_deref(), Some("/login"));
+    assert_eq!(one.get("/app").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_new_password_ends_all_other_sessions() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 0);
+    let mut one = Browser::invited(&server, "di@example.com", &account.id, "owner").await;
+    let mut other = Browser::new(&server);
+    other.log_in("di@example.com", PASSWORD).await;
+    let wrong = [("before", "x"), ("after", "another horse battery staple")];
+    assert_eq!(one.submit("/app/profile/password", &wrong).await.status, 422);
+    let right = [("before", PASSWORD), ("after", "another horse battery staple")];
+    assert_eq!(one.submit("/app/profile/password", &right).await.status, 303);
+    assert_eq!(other.get("/app").await.status, 303);
+    assert_eq!(one.get("/app").await.status, 200);
+}
+
+#[tokio::test]
+async fn every_page_has_the_policy_and_no_script_style_or_handler_of_its_own() {
+    let server = Server::dev();
+    let sent = server.send(server.key(), &message("ada@example.com")).await.message_id();
+    let mut browser = Browser::of_dev(&server).await;
+    let mut pages = Vec::new();
+    for path in [
+        "/app",
+        "/app/messages",
+        "/app/messages?q=zzz",
+        "/app/keys",
+        "/app/keys/new",
+        "/app/profile",
+        "/app/profile/factor",
+        "/app/verify",
+        "/app/nothing",
+        "/login",
+        "/setup/x",
+        "/invite/x",
+        "/reset/x",
+        "/login/x",
+    ] {
+        pages.push((path.to_owned(), browser.get(path).await));
+    }
+    let path = format!("/app/messages/{sent}");
+    pages.push((path.clone(), browser.get(&path).await));
+    pages.push(("login".to_owned(), Browser::new(&server).get("/login").await));
+    pages.push(("foreign form".to_owned(), browser.send_from("cross-site", "/logout", &[]).await));
+    let made = browser.submit("/app/keys", &[("name", "k"), ("scope", "send")]).await;
+    assert!(made.html.contains("wx_live_"), "{}", made.html);
+    pages.push(("key made".to_owned(), made));
+    for (path, page) in &pages {
+        assert_eq!(page.policy, POLICY, "{path}");
+        assert_eq!(page.caching, "no-store", "{path}");
+        for forbidden in
+            ["<script", "<style", " style=\"", " onclick", "javascript:", "http-equiv", "hx-on"]
+        {
+            assert!(!page.html.contains(forbidden), "{path} has {forbidden}");
+        }
+    }
+    let preview = browser.get(&format!("{path}/html")).await;
+    assert!(preview.policy.starts_with("sandbox; default-src 'none'"), "{}", preview.policy);
+    assert!(preview.policy.contains("frame-ancestors 'self'") && preview.status == 200);
+}
+
+#[tokio::test]
+async fn hostile_names_are_shown_as_text() {
+    let server = Server::dev();
+    let hostile = "<img src=x onerror=alert(1)>\"'&";
+    let made = server.cli(&["account", "create", "--name", hostile]);
+    let account = made["id"].as_str().expect("an account").to_owned();
+    let mut browser = Browser::invited(&server, "eve@example.com", &account, "owner").await;
+    let made = browser.submit("/app/keys", &[("name", hostile), ("scope", "send")]).await;
+    let mut html = vec![made.html];
+    for path in [
+        "/app",
+        "/app/keys",
+        "/app/messages?q=%3Cimg%20src=x%3E",
+        "/app/messages?state=%3Cimg%20src=x%3E",
+    ] {
+        html.push(browser.get(path).await.html);
+    }
+    let dev = server.dev_account();
+    let body = json!({"to": "ada@example.com", "type": "EMAIL", "template": "verification-code",
+                      "data": {"code": hostile, "subject": hostile}, "tags": ["<img src=x>"]});
+    let sent = server.send(&dev.key, &body).await.message_id();
+    let mut browser = Browser::of_dev(&server).await;
+    html.push(browser.get(&format!("/app/messages/{sent}")).await.html);
+    for page in html {
+        assert!(!page.contains("<img src=x"), "{page}");
+        assert!(page.contains("&#60;img src=x"), "{page}");
+    }
+}
