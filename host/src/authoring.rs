@@ -21,6 +21,7 @@ mod manage;
 mod mjml;
 mod parse;
 pub mod preview;
+mod probe;
 mod publish;
 mod resolve;
 mod suggest;

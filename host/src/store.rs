@@ -88,8 +88,8 @@ pub use sessions::SessionRow;
 pub use sts::StsRow;
 pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};
 pub use templates::{
-    AddedTemplate, DraftRow, NewTemplate, NewVersion, Publication, Published, TemplateFilter,
-    TemplateOwner, TemplateRow, UserRow, VersionRow,
+    AddedTemplate, DraftRow, NewTemplate, NewVersion, Publication, Published, Republication,
+    TemplateFilter, TemplateOwner, TemplateRow, UserRow, VersionRow,
 };
 pub use users::{Credentials, FactorRow, MembershipRow, NewFactor, NewUser, PersonRow};
 pub use webhooks::{

@@ -15,7 +15,7 @@ use crate::authoring::preview::{Preview, PreviewMjml};
 use crate::authoring::{PublishOutcome, RollbackOutcome, Validation, newest};
 use crate::clock::Timestamp;
 use crate::id::TemplateId;
-use crate::store::{TemplateOwner, TemplateRow, VersionRow};
+use crate::store::{Republication, TemplateOwner, TemplateRow, VersionRow};
 use crate::template::compiled::{Compiled, Compiler};
 use crate::template::source::TemplateSource;
 use crate::template::version::{Block, Variable};
@@ -99,6 +99,19 @@ pub struct TemplateVersionSummary {
     note: Option<String>,
     #[schema(format = "date-time")]
     created_at: String,
+    /// When it was brought back, by a roll-back or from the archive, newest first; of a page of versions at most 200.
+    republications: Vec<TemplateRepublication>,
+}
+
+/// A time at which a version was published again.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TemplateRepublication {
+    #[schema(format = "date-time")]
+    at: String,
+    /// `key_…`, or `cli`.
+    author: String,
+    /// Why, in the author's words.
+    note: Option<String>,
 }
 
 /// A version; it never changes.
@@ -346,8 +359,14 @@ impl TemplateVersionSummary {
             author: version.author.clone(),
             note: version.note.clone(),
             created_at: version.created_at.rfc3339(),
+            republications: version.republications.iter().map(republication).collect(),
         }
     }
+}
+
+fn republication(it: &Republication) -> TemplateRepublication {
+    let (author, note) = (it.author.clone(), it.note.clone());
+    TemplateRepublication { at: it.at.rfc3339(), author, note }
 }
 
 impl TemplateVersion {
@@ -492,7 +511,7 @@ pub struct PreviewTemplate {
     /// As in `de-AT`.
     #[schema(max_length = 35)]
     locale: Option<String>,
-    /// `draft`, `published`, or a revision.
+    /// `draft`; `drafts`, which is the draft with the drafts of its layout and partials; `published`; or a revision.
     #[schema(example = "draft")]
     of: Option<String>,
 }
