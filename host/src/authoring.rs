@@ -24,6 +24,7 @@ pub mod preview;
 mod publish;
 mod resolve;
 mod suggest;
+pub mod test_recipients;
 pub mod trial_send;
 
 use std::sync::Arc;

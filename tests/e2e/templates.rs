@@ -5,6 +5,7 @@ mod contract;
 mod day;
 mod hostile;
 mod mjml;
+mod recipients;
 mod repository;
 mod snippets;
 mod types;
