@@ -284,9 +284,9 @@ mod tests {
 
     #[test]
     fn the_next_mail_may_go_when_the_oldest_of_a_day_is_past() {
-        let hour = Duration::from_hours(1);
-        let recent = |count| RecentMails { count, oldest: Some(NOW.before(hour)) };
-        let left = Refusal::RateLimited { retry_after: CONFIRMATION_LIFE - hour };
+        let oldest = Some(NOW.before(Duration::from_hours(1)));
+        let recent = |count| RecentMails { count, oldest };
+        let left = Refusal::RateLimited { retry_after: Duration::from_hours(23) };
         let to_address = recent(MAX_MAILS_TO_ADDRESS);
         assert_eq!(refusal(AskingFacts { to_address, ..facts() }), left);
         let of_account = recent(MAX_MAILS_OF_ACCOUNT);

@@ -5,10 +5,10 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use http::StatusCode;
 
-use super::Dashboard;
 use super::frame::Cover;
 use super::guard::{Guest, GuestForm};
 use super::response::{Failure, page, with_status};
+use super::state::Dashboard;
 use crate::authoring::test_recipients::Question;
 
 #[derive(Template)]

@@ -8,7 +8,7 @@ use super::limits::LiveLimits;
 use crate::api::Api;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::dashboard::{Dashboard, DashboardParts, SmtpSettings};
+use crate::dashboard::state::{Dashboard, DashboardParts, SmtpSettings};
 use crate::people::{Passwords, People};
 use crate::store::Store;
 use crate::store::seal::{Purpose, Seal};
