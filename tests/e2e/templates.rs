@@ -1,6 +1,7 @@
 //! A template is held against what it says of itself before it is published, and at every send.
 
 mod blocks;
+mod compiler;
 mod contract;
 mod day;
 mod hostile;
