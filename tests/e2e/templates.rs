@@ -5,6 +5,7 @@ mod compiler;
 mod contract;
 mod day;
 mod hostile;
+mod interrupted;
 mod mjml;
 mod recipients;
 mod repository;
