@@ -54,6 +54,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "plugins",
                 "retention",
                 "smtp",
+                "store",
                 "webhooks",
             ],
             &["sections"],
