@@ -25,6 +25,7 @@ mod probe;
 mod publish;
 mod resolve;
 mod suggest;
+pub mod test_recipients;
 pub mod trial_send;
 
 use std::sync::Arc;

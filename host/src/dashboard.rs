@@ -17,6 +17,7 @@ mod overview;
 mod profile;
 mod response;
 pub mod state;
+mod test_recipient;
 mod words;
 
 use axum::Router;
@@ -36,6 +37,7 @@ pub fn router(dashboard: Dashboard) -> Router {
         .route("/setup/{link}", get(access::set_up).post(access::set_up_typed))
         .route("/invite/{link}", get(access::invitation).post(access::invitation_typed))
         .route("/reset/{link}", get(access::reset).post(access::reset_typed))
+        .route("/test-recipients/{link}", get(test_recipient::ask).post(test_recipient::confirm))
         .route("/theme", post(frame::choose_theme))
         .route("/app", get(overview::show))
         .route("/app/account", post(overview::show_account))

@@ -7,12 +7,12 @@ mod links;
 mod log_in;
 mod members;
 mod passwords;
-mod secret;
 mod sessions;
 
 use std::sync::Arc;
 
 use crate::account::role::{Role, RoleTooLow};
+pub use crate::account::secret::Secret;
 use crate::clock::Clock;
 use crate::id::AccountId;
 use crate::journey::accept::rate_limit::RateLimits;
@@ -23,7 +23,6 @@ pub use links::{Choice, LinkError, OneTimeLink, SetUp};
 pub use log_in::{LogInError, LoggedIn};
 pub use members::{MAX_USERS_PER_PAGE, MemberError, NewMember};
 pub use passwords::{PasswordError, Passwords};
-pub use secret::Secret;
 pub use sessions::{Origin, SESSION_LIFE, STEP_UP};
 
 /// All that the functions of this room need.

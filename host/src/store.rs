@@ -44,6 +44,7 @@ mod settle;
 mod sts;
 mod suppressions;
 mod templates;
+mod test_recipients;
 mod upkeep;
 mod users;
 mod webhooks;
@@ -90,6 +91,9 @@ pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};
 pub use templates::{
     AddedTemplate, DraftRow, NewTemplate, NewVersion, Publication, Published, Republication,
     TemplateFilter, TemplateOwner, TemplateRow, UserRow, VersionRow,
+};
+pub use test_recipients::{
+    AskingFacts, CONFIRMATION_LIFE, Confirmation, ConfirmationMail, RecentMails, TestRecipientRow,
 };
 pub use users::{Credentials, FactorRow, MembershipRow, NewFactor, NewUser, PersonRow};
 pub use webhooks::{

@@ -95,6 +95,15 @@ impl<'a> Fields<'a> {
         parsed.into_iter().collect()
     }
 
+    /// Makes a fault of each member that was not read, where a warning would come too late.
+    pub fn refuse_unknown(&mut self) {
+        let message = format!("is not known; known are {}", self.known.join(", "));
+        let members = self.members.keys().filter(|it| !self.known.contains(&it.as_str()));
+        for name in members.take(MAX_WARNINGS) {
+            self.faults.push(Fault::new(name, "unknown", &*message));
+        }
+    }
+
     /// The warnings about members that mean nothing here.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ use super::{body, query};
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
 use crate::journey::accept::fair_share::ShareOwner;
-use crate::journey::accept::refusal::{Fault, Refusal};
+use crate::journey::accept::refusal::Refusal;
 use crate::store::{DeliveryState, WebhookOwner, WebhookRow, WebhookState};
 use crate::webhooks::owner_operations::{WebhookError, WebhookFields};
 
@@ -316,9 +316,6 @@ async fn with_body(
 ) -> Result<(Holder, Value), Problem> {
     let (holder, value, _memory) =
         body::json_of(holder, |it| share_owner(it.0), api, request).await?;
-    if !value.is_object() {
-        return Err(Refusal::fault("", "invalid", "the body must be an object").into());
-    }
     Ok((holder, value))
 }
 

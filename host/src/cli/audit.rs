@@ -52,7 +52,7 @@ const CHANGES: [(&str, &str); 34] = [
 ];
 /// Commands that ask a running server, which writes it down itself, change no store, or only look.
 #[cfg(test)]
-const NO_CHANGES: [&str; 54] = [
+const NO_CHANGES: [&str; 57] = [
     "account list",
     "account show",
     "check",
@@ -100,6 +100,9 @@ const NO_CHANGES: [&str; 54] = [
     "template preview",
     "template pull",
     "template push",
+    "template recipients add",
+    "template recipients list",
+    "template recipients remove",
     "template show",
     "template types",
     "template versions",

@@ -9,6 +9,7 @@ use super::message_pages::{COLUMNS, MessageRow, QUEUE, message_row};
 use crate::clock::Timestamp;
 use crate::id::MessageId;
 use crate::message::address::EmailAddress;
+use crate::message::channel::Channel;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{Body, ReturnPath};
@@ -61,6 +62,7 @@ pub struct AttemptRow {
 #[derive(Debug, Clone)]
 pub struct StoredMessage {
     pub id: MessageId,
+    pub channel: Channel,
     /// Slug and revision of its template; none for a message that came whole.
     pub template: Option<(String, u64)>,
     /// The envelope's sender.
@@ -139,7 +141,7 @@ impl Store {
     /// What is needed to send a message once more; none if there is no such message.
     pub async fn stored_message(&self, id: MessageId) -> Result<Option<StoredMessage>, StoreError> {
         let row = sql("-- stored_message
-             SELECT m.id, m.template_slug, m.template_revision, m.return_path, m.recipient, m.tags,
+             SELECT m.id, m.channel, m.template_slug, m.template_revision, m.return_path, m.recipient, m.tags,
                     m.metadata, b.bytes, d.bytes AS dictionary
              FROM messages m LEFT JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
              LEFT JOIN dictionaries d ON d.id = b.dictionary
@@ -164,6 +166,7 @@ fn stored_message(row: &Row) -> Result<StoredMessage, StoreError> {
     let revision = revision.and_then(|it| u64::try_from(it).ok()).unwrap_or_default();
     Ok(StoredMessage {
         id: column(row, "id")?,
+        channel: word(row, "messages", "channel", Channel::from_name)?,
         template: slug.map(|slug| (slug, revision)),
         return_path: match column::<Option<&str>>(row, "return_path")? {
             None => ReturnPath::Author,

@@ -20,9 +20,7 @@ use crate::message::state::MessageState;
 use crate::message::waits_for::WaitsFor;
 use crate::template::version::Dictionary;
 
-pub use bounce::{
-    BounceClass, BounceFacts, EarlierFailure, NewSuppression, Suppresses, SuppressionKind,
-};
+pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses, SuppressionKind};
 pub use commit::{
     Accepted, Answer, CommitFacts, CreditEvent, CreditEventKind, IdempotencyKey, JobOutcome,
     JobVerdict, Verdict,
@@ -367,7 +365,11 @@ pub enum AfterAttempt {
     },
     Delivered,
     Relayed,
-    Bounced(Suppresses),
+    Bounced {
+        /// What webhooks are told of it.
+        class: BounceClass,
+        suppresses: Suppresses,
+    },
     Failed(Suppresses),
 }
 
@@ -379,7 +381,7 @@ impl AfterAttempt {
             Self::Deferred { .. } => MessageState::Deferred,
             Self::Delivered => MessageState::Delivered,
             Self::Relayed => MessageState::Relayed,
-            Self::Bounced(_) => MessageState::Bounced,
+            Self::Bounced { .. } => MessageState::Bounced,
             Self::Failed(_) => MessageState::Failed,
         }
     }
@@ -388,7 +390,7 @@ impl AfterAttempt {
     pub fn waits_for(&self) -> Option<&WaitsFor> {
         match self {
             Self::Deferred { waits_for, .. } => waits_for.as_ref(),
-            Self::Delivered | Self::Relayed | Self::Bounced(_) | Self::Failed(_) => None,
+            Self::Delivered | Self::Relayed | Self::Bounced { .. } | Self::Failed(_) => None,
         }
     }
 
@@ -396,7 +398,7 @@ impl AfterAttempt {
     pub fn next_attempt(&self) -> Option<Timestamp> {
         match self {
             Self::Deferred { next_attempt, .. } => Some(*next_attempt),
-            Self::Delivered | Self::Relayed | Self::Bounced(_) | Self::Failed(_) => None,
+            Self::Delivered | Self::Relayed | Self::Bounced { .. } | Self::Failed(_) => None,
         }
     }
 }

@@ -24,7 +24,7 @@ pub struct MessageSummary {
     /// The key that it was sent with, `key_…`.
     #[schema(value_type = String)]
     key_id: KeyId,
-    /// `api` or `smtp`.
+    /// `api`, `smtp`, or `server` for what the server has written itself; nobody but its recipient sees that.
     channel: &'static str,
     /// The slug of the template; none for a message that the client sent as a complete RFC 5322 message.
     template: Option<String>,

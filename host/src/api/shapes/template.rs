@@ -519,7 +519,7 @@ pub struct PreviewTemplate {
 /// To whom a test goes, with what.
 #[derive(Serialize, ToSchema)]
 pub struct TestTemplate {
-    /// Recipients; all of them are in the sandbox inbox.
+    /// Confirmed test recipients get it really, charged as any other send; that to others is in the sandbox inbox only.
     #[schema(min_items = 1, max_items = 10)]
     to: Vec<String>,
     #[schema(value_type = Option<Object>)]

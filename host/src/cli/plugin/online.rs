@@ -190,6 +190,11 @@ impl Connection {
         self.answer(self.request(Method::POST, path).query(query)).await
     }
 
+    /// Takes something away.
+    pub async fn delete(&self, path: &str) -> Result<Value, OnlineError> {
+        self.answer(self.request(Method::DELETE, path)).await
+    }
+
     /// Asks for a file.
     pub async fn bytes(&self, path: &str) -> Result<Vec<u8>, OnlineError> {
         let response = self.respond(self.request(Method::GET, path)).await?;
