@@ -13,13 +13,16 @@ mod keys;
 mod log_in;
 mod message;
 mod messages;
+mod ops;
 mod overview;
 mod profile;
 mod response;
+pub mod setting;
 mod words;
 
 use std::net::SocketAddr;
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
@@ -28,6 +31,7 @@ use axum::routing::{get, post};
 
 use crate::api::Api;
 use crate::people::People;
+use setting::{CertificateEnd, Settings};
 
 /// What the pages need.
 #[derive(Debug, Clone)]
@@ -39,6 +43,11 @@ pub struct DashboardParts {
     pub people: Arc<People>,
     /// Where programs hand mail in over SMTP, for the settings that a new key is shown with.
     pub smtp: SmtpSettings,
+    /// What operators see.
+    pub settings: Settings,
+    /// None where no port needs a certificate.
+    pub certificate: Option<CertificateEnd>,
+    pub data_dir: PathBuf,
 }
 
 /// Where programs hand mail in over SMTP.
@@ -94,6 +103,7 @@ pub fn router(dashboard: Dashboard) -> Router {
         .route("/app/profile/factor/remove", post(profile::remove_factor))
         .route("/app/verify", get(profile::ask_password).post(profile::step_up))
         .route("/app/{*rest}", get(response::missing))
+        .merge(ops::router())
         .route_layer(from_fn(guard::from_own_pages))
         .layer(map_response(response::with_policy))
         .merge(assets::router())

@@ -4,6 +4,7 @@ mod access;
 mod audit;
 mod browser;
 mod guard;
+mod ops;
 mod pages;
 
 use std::fmt::Write as _;

@@ -16,6 +16,10 @@ pub enum Place {
     Messages,
     Keys,
     Profile,
+    OpsHealth,
+    OpsAccounts,
+    OpsQueue,
+    OpsPlugins,
 }
 
 /// What the layout of a page of somebody who is logged in shows.

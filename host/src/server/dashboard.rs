@@ -3,11 +3,15 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 use super::data_dir::{DataDir, DataDirError};
 use super::limits::LiveLimits;
+use super::tls::Certificates;
 use crate::api::Api;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::dashboard::setting::{CertificateEnd, Setting, Settings};
 use crate::dashboard::{Dashboard, DashboardParts, SmtpSettings};
 use crate::people::{Passwords, People};
 use crate::store::Store;
@@ -35,6 +39,7 @@ pub fn dashboard(
     api: &Api,
     people: &Arc<People>,
     (starttls, tls): (&[SocketAddr], &[SocketAddr]),
+    (settings, certificates): (&Settings, Option<Arc<Certificates>>),
 ) -> Dashboard {
     Dashboard::from(DashboardParts {
         api: api.clone(),
@@ -44,5 +49,36 @@ pub fn dashboard(
             starttls: starttls.first().copied(),
             tls: tls.first().copied(),
         },
+        settings: settings.clone(),
+        certificate: certificates.map(|it| CertificateEnd::new(move || it.expires_at())),
+        data_dir: config.store.data_dir.clone(),
     })
+}
+
+/// The settings of a configuration, each with where it comes from.
+pub fn settings(config: &Config) -> Vec<Setting> {
+    let (values, defaults) = (json!(config), json!(Config::default()));
+    let mut settings = Vec::new();
+    for (section, keys) in values.as_object().into_iter().flatten() {
+        for (key, value) in keys.as_object().into_iter().flatten() {
+            let variable = format!("WAXWING_{section}__{key}").to_uppercase();
+            let is_default = defaults[section][key] == *value;
+            let source = match std::env::var_os(&variable) {
+                Some(_) => variable,
+                None if is_default => "default".to_owned(),
+                None => "configuration".to_owned(),
+            };
+            let value = match value {
+                Value::String(text) => text.clone(),
+                Value::Null => String::new(),
+                other
+                @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+                    other.to_string()
+                }
+            };
+            let (section, key) = (section.clone(), key.clone());
+            settings.push(Setting { section, key, value, source, is_default });
+        }
+    }
+    settings
 }

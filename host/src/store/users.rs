@@ -29,6 +29,14 @@ pub struct MembershipRow {
     pub role: Role,
 }
 
+/// Somebody who is in an account.
+#[derive(Debug, Clone)]
+pub struct MemberRow {
+    pub user: PersonRow,
+    pub role: Role,
+    pub since: Timestamp,
+}
+
 /// A person to add.
 #[derive(Debug, Clone)]
 pub struct NewUser {
@@ -191,6 +199,31 @@ impl Store {
                 account: column(row, "account_id")?,
                 account_name: column(row, "name")?,
                 role: parsed(row, "memberships", "role")?,
+            })
+        };
+        rows.iter().map(row).collect()
+    }
+
+    /// The people of an account, in the order in which they were made.
+    pub async fn members(
+        &self,
+        account: AccountId,
+        limit: u32,
+    ) -> Result<Vec<MemberRow>, StoreError> {
+        let rows = sql("-- members
+             SELECT u.id, u.email, u.password, u.is_operator, u.created_at, m.role, m.created_at AS since,
+                    EXISTS (SELECT 1 FROM factors WHERE user_id = u.id) AS has_factor
+             FROM memberships m JOIN users u ON u.id = m.user_id
+             WHERE m.account_id = $1 ORDER BY m.user_id LIMIT $2")
+        .bind(account)
+        .bind(limit)
+        .all(&self.db.readers)
+        .await?;
+        let row = |row: &Row| {
+            Ok(MemberRow {
+                user: user_row(row)?,
+                role: parsed(row, "memberships", "role")?,
+                since: moment(row, "since")?,
             })
         };
         rows.iter().map(row).collect()

@@ -45,9 +45,9 @@ async fn the_audit_log_can_neither_be_rewritten_nor_erased() {
     }
 }
 
-type Row = (String, String, String, Option<String>);
+pub type Row = (String, String, String, Option<String>);
 
-fn rows(server: &Server) -> Vec<Row> {
+pub fn rows(server: &Server) -> Vec<Row> {
     let database = open(server);
     let text = "SELECT actor, action, coalesce(subject, ''), ip FROM audit ORDER BY id";
     let mut statement = database.prepare(text).expect("prepared");
