@@ -5,12 +5,17 @@
 //! function that changes something, not here.
 
 mod access;
+mod acting;
 mod assets;
+mod audit;
+mod forgotten;
 mod form;
 mod frame;
 mod guard;
+mod inbox;
 mod keys;
 mod log_in;
+mod mail;
 mod message;
 mod messages;
 mod ops;
@@ -18,6 +23,7 @@ mod overview;
 mod profile;
 mod response;
 pub mod setting;
+mod team;
 mod words;
 
 use std::net::SocketAddr;
@@ -31,6 +37,7 @@ use axum::routing::{get, post};
 
 use crate::api::Api;
 use crate::people::People;
+pub use mail::Mailer;
 use setting::{CertificateEnd, Settings};
 
 /// What the pages need.
@@ -43,6 +50,8 @@ pub struct DashboardParts {
     pub people: Arc<People>,
     /// Where programs hand mail in over SMTP, for the settings that a new key is shown with.
     pub smtp: SmtpSettings,
+    /// With what the server sends e-mails of its own; none where it does not.
+    pub mailer: Option<Mailer>,
     /// What operators see.
     pub settings: Settings,
     /// None where no port needs a certificate.
@@ -84,6 +93,7 @@ pub fn router(dashboard: Dashboard) -> Router {
         .route("/setup/{link}", get(access::set_up).post(access::set_up_typed))
         .route("/invite/{link}", get(access::invitation).post(access::invitation_typed))
         .route("/reset/{link}", get(access::reset).post(access::reset_typed))
+        .route("/forgotten", get(forgotten::ask).post(forgotten::send))
         .route("/theme", post(frame::choose_theme))
         .route("/app", get(overview::show))
         .route("/app/account", post(overview::show_account))
@@ -101,6 +111,13 @@ pub fn router(dashboard: Dashboard) -> Router {
         .route("/app/profile/sessions/{id}/end", post(profile::end_session))
         .route("/app/profile/factor", get(profile::ask_factor).post(profile::set_factor))
         .route("/app/profile/factor/remove", post(profile::remove_factor))
+        .route("/app/team", get(team::list).post(team::invite))
+        .route("/app/team/{id}/role", post(team::change_role))
+        .route("/app/team/{id}/again", post(team::again))
+        .route("/app/team/{id}/remove", get(team::confirm).post(team::remove))
+        .route("/app/audit", get(audit::list))
+        .route("/app/inbox", get(inbox::list))
+        .route("/app/acting/end", post(acting::end))
         .route("/app/verify", get(profile::ask_password).post(profile::step_up))
         .route("/app/{*rest}", get(response::missing))
         .merge(ops::router())

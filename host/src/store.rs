@@ -93,7 +93,9 @@ pub use templates::{
     AddedTemplate, DraftRow, NewTemplate, NewVersion, Publication, Published, TemplateFilter,
     TemplateOwner, TemplateRow, UserRow, VersionRow,
 };
-pub use users::{Credentials, FactorRow, MemberRow, MembershipRow, NewFactor, NewUser, PersonRow};
+pub use users::{
+    Credentials, FactorRow, MemberChange, MemberRow, MembershipRow, NewFactor, NewUser, PersonRow,
+};
 pub use webhooks::{
     Backlog, DeliveryAttempt, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery,
     EndpointHistory, EventSubject, MessageSubject, NewDelivery, NewWebhook, NextAttempt,

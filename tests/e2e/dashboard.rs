@@ -6,6 +6,7 @@ mod browser;
 mod guard;
 mod ops;
 mod pages;
+mod people;
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};

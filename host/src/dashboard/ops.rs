@@ -40,6 +40,8 @@ pub fn router() -> Router<Dashboard> {
         .route("/ops/accounts/{id}/plan", post(accounts::change_plan))
         .route("/ops/accounts/{id}/suspend", get(accounts::confirm).post(accounts::suspend))
         .route("/ops/accounts/{id}/resume", post(accounts::resume))
+        .route("/ops/accounts/{id}/act", post(crate::dashboard::acting::begin))
+        .route("/ops/audit", get(crate::dashboard::audit::of_server))
         .route("/ops/plans", get(accounts::plans))
         .route("/ops/queue", get(queue::list))
         .route("/ops/queue/{destination}", get(queue::show))

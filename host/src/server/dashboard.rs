@@ -12,7 +12,7 @@ use crate::api::Api;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::dashboard::setting::{CertificateEnd, Setting, Settings};
-use crate::dashboard::{Dashboard, DashboardParts, SmtpSettings};
+use crate::dashboard::{Dashboard, DashboardParts, Mailer, SmtpSettings};
 use crate::people::{Passwords, People};
 use crate::store::Store;
 use crate::store::seal::{Purpose, Seal};
@@ -49,10 +49,16 @@ pub fn dashboard(
             starttls: starttls.first().copied(),
             tls: tls.first().copied(),
         },
+        mailer: mailer(config),
         settings: settings.clone(),
         certificate: certificates.map(|it| CertificateEnd::new(move || it.expires_at())),
         data_dir: config.store.data_dir.clone(),
     })
+}
+
+fn mailer(config: &Config) -> Option<Mailer> {
+    let (key, url) = (config.people.mail_key.as_ref()?, config.people.url.as_ref()?);
+    Some(Mailer { key: key.0.clone(), url: url.trim_end_matches('/').to_owned() })
 }
 
 /// The settings of a configuration, each with where it comes from.

@@ -56,6 +56,6 @@ pub fn rows(server: &Server) -> Vec<Row> {
     rows.expect("read").map(|row| row.expect("a row")).collect()
 }
 
-fn open(server: &Server) -> rusqlite::Connection {
+pub fn open(server: &Server) -> rusqlite::Connection {
     rusqlite::Connection::open(server.data_dir().join("waxwing.db")).expect("the database opens")
 }

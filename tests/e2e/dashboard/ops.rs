@@ -24,6 +24,7 @@ async fn pages_of_operators_are_not_there_for_others() {
         "/ops/plans".to_owned(),
         "/ops/queue".to_owned(),
         "/ops/plugins".to_owned(),
+        "/ops/audit".to_owned(),
         format!("/ops/plugins/{PLAN}"),
         format!("/ops/plugins/{PLAN}/rollback"),
         "/ops/nothing".to_owned(),
@@ -34,6 +35,7 @@ async fn pages_of_operators_are_not_there_for_others() {
         format!("/ops/accounts/{}/plan", account.id),
         format!("/ops/accounts/{}/suspend", account.id),
         format!("/ops/accounts/{}/resume", account.id),
+        format!("/ops/accounts/{}/act", account.id),
         "/ops/queue/example.org/try".to_owned(),
         format!("/ops/plugins/{PLAN}/rollback"),
         format!("/ops/plugins/{PLAN}/activate"),
@@ -151,7 +153,7 @@ async fn a_plugin_is_activated_and_rolled_back_by_page() {
     let done = browser.submit(&format!("{path}/rollback"), &[]).await;
     assert_eq!(done.to, Some(format!("{path}?done=rolled-back")), "{}", done.html);
     let page = browser.get(&path).await;
-    assert!(page.html.contains("the operator rolled it back"), "{}", page.html.to_lowercase());
+    assert!(page.html.contains("The operator rolled it back."), "{}", page.html);
     assert_eq!(server.slot(PLAN).await["active"]["builtin"], json!(true));
     assert_eq!(browser.get(&format!("{path}/install")).await.status, 404);
     let rows = super::audit::rows(&server);

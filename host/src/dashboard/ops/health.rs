@@ -115,7 +115,7 @@ pub async fn show(
 
 fn queue(gauges: Gauges, now: Timestamp) -> Check {
     let waiting = match gauges.waiting {
-        0 => "Nothing waits".to_owned(),
+        0 => return Check::well("Queue", "Nothing waits."),
         1 => "1 message waits for its next attempt".to_owned(),
         many => format!("{} messages wait for their next attempt", number(many)),
     };
