@@ -20,6 +20,7 @@ mod read;
 mod retention;
 mod sections;
 mod smtp;
+mod store;
 mod unreadable_keys;
 mod violations;
 mod webhooks;
@@ -41,8 +42,9 @@ pub use people::People;
 pub use plugins::Plugins;
 use read::Written;
 pub use retention::Retention;
-pub use sections::{Config, Inbox, Log, LogFormat, Store};
+pub use sections::{Config, Inbox, Log, LogFormat};
 pub use smtp::{BareNewline, InsufficientBalance, Smtp};
+pub use store::Store;
 use unreadable_keys::UnreadableKeys;
 use violations::Violations;
 pub use webhooks::Webhooks;
@@ -120,6 +122,7 @@ impl Config {
     fn broken_rules(&self, unreadable: &UnreadableKeys) -> Vec<String> {
         let mut violations = Violations { broken: Vec::new(), unreadable };
         self.smtp.check(&mut violations);
+        self.store.check(&mut violations);
         self.limits.check(&mut violations);
         self.plugins.check(&mut violations);
         self.delivery.check(&mut violations);

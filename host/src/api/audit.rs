@@ -67,7 +67,8 @@ pub async fn changes(
     let asked = asked.ok().and_then(|it| it.0.account);
     let ip = request_context::ip(request.extensions()).to_canonical().to_string();
     let response = next.run(request).await;
-    if !response.status().is_success() {
+    let changed_nothing = response.extensions().get::<request_context::ChangedNothing>().is_some();
+    if !response.status().is_success() || changed_nothing {
         return response;
     }
     let (response, created) = created(response).await;

@@ -21,6 +21,10 @@ struct Current {
 #[derive(Debug, Clone, Copy)]
 pub struct RefusalCode(pub &'static str);
 
+/// In the answer of an operation that could have changed something and did not: a check, or what was refused as a whole.
+#[derive(Debug, Clone, Copy)]
+pub struct ChangedNothing;
+
 /// Why a connection is refused; the listener notes it with the request that came over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionRefused {

@@ -26,7 +26,6 @@ use super::shapes::{
 };
 use super::state::Api;
 use crate::authoring::bounds::MAX_TEST_RECIPIENTS;
-use crate::authoring::error::AuthoringError;
 use crate::authoring::preview::PreviewOf;
 use crate::authoring::trial_send::TrialOptions;
 use crate::authoring::{self, Place, PublishOptions};
@@ -37,7 +36,7 @@ use crate::template::source::TemplateSource;
 use asked::{Asked, Purpose};
 use author::Author;
 use fields::{Fields, if_match};
-use refused::refused;
+use refused::{absent_or_refused, refused};
 
 /// The routes of all three kinds.
 pub fn routes(mut router: Router<Api>) -> Router<Api> {
@@ -460,15 +459,6 @@ pub async fn diff(
     }
     let parts = api.authoring.diff(&place, from, to).await.map_err(absent_or_refused)?;
     Ok(Json(TemplateDiff::new(parts)))
-}
-
-/// Of what was never published there is no version.
-fn absent_or_refused(error: AuthoringError) -> Problem {
-    if matches!(error, AuthoringError::Unpublished { .. }) {
-        Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
-    } else {
-        refused(error)
-    }
 }
 
 /// The versions, newest first.

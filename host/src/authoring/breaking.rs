@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn items_and_members_that_are_declared_now_break_senders_by_their_type_alone() {
+    fn newly_declared_items_and_members_break_senders_by_type_alone() {
         assert_eq!(told(&["a"], &["a", "a[]!:string"]), ["`a[]` was of any type and is string"]);
         assert_eq!(told(&["a.b"], &["a.b", "a:object"]), ["`a` was of any type and is object"]);
         assert!(told(&["a"], &["a", "a[]!"]).is_empty());

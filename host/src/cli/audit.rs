@@ -14,7 +14,7 @@ use crate::id::AccountId;
 use crate::store::{ActorId, AuditRow};
 
 /// Commands that change something, with the operation of the API that does the same.
-const CHANGES: [(&str, &str); 29] = [
+const CHANGES: [(&str, &str); 34] = [
     ("account create", "create_account"),
     ("account update", "change_account"),
     ("account brand", "change_brand"),
@@ -27,7 +27,12 @@ const CHANGES: [(&str, &str); 29] = [
     ("key create", "create_key"),
     ("key update", "change_key"),
     ("key deactivate", "deactivate_key"),
+    ("template archive", "archive_template"),
     ("template create", "publish_template"),
+    ("template delete", "delete_template"),
+    ("template duplicate", "duplicate_template"),
+    ("template publish", "publish_template"),
+    ("template rollback", "roll_back_template"),
     ("credits grant", "grant_credits"),
     ("domain add", "add_domain"),
     ("domain check", "check_domain"),
@@ -47,7 +52,7 @@ const CHANGES: [(&str, &str); 29] = [
 ];
 /// Commands that ask a running server, which writes it down itself, change no store, or only look.
 #[cfg(test)]
-const NO_CHANGES: [&str; 47] = [
+const NO_CHANGES: [&str; 54] = [
     "account list",
     "account show",
     "check",
@@ -89,8 +94,15 @@ const NO_CHANGES: [&str; 47] = [
     "serve",
     "suppression list",
     "suppression show",
+    "template check",
+    "template diff",
     "template list",
+    "template preview",
+    "template pull",
+    "template push",
     "template show",
+    "template types",
+    "template versions",
     "user list",
     "webhook deliveries",
     "webhook list",

@@ -11,8 +11,9 @@ use super::limits::Limits;
 use super::people::People;
 use super::plugins::Plugins;
 use super::retention::Retention;
-use super::sections::{Config, Inbox, Log, Store};
+use super::sections::{Config, Inbox, Log};
 use super::smtp::Smtp;
+use super::store::Store;
 use super::webhooks::Webhooks;
 
 /// Every section and every field stands in what this is given: with one that does not, it does not
@@ -43,7 +44,7 @@ impl Config {
             private_key, message_bytes, recipients, connections, connections_per_ip, memory_bytes,
             login_seconds, idle_seconds, data_seconds, insufficient_balance, bare_newline
         }
-        store: Store { data_dir }
+        store: Store { data_dir, template_memory_bytes }
         delivery: Delivery {
             route, port, smarthosts, rules, destinations, concurrent, memory_bytes, connections,
             messages_per_connection, messages_per_minute, local_addresses, addresses, allow_private,

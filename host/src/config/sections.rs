@@ -1,7 +1,6 @@
 //! All sections of the configuration.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +16,7 @@ use super::people::People;
 use super::plugins::Plugins;
 use super::retention::Retention;
 use super::smtp::Smtp;
+use super::store::Store;
 use super::webhooks::Webhooks;
 
 /// All of it. Every key has a default.
@@ -55,14 +55,6 @@ pub struct Config {
     pub log: Log,
 }
 
-/// `[store]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Store {
-    /// The directory of the database, the master key and the caches.
-    pub data_dir: PathBuf,
-}
-
 /// `[inbox]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
@@ -93,12 +85,6 @@ pub enum LogFormat {
     Text,
     /// For machines.
     Json,
-}
-
-impl Default for Store {
-    fn default() -> Self {
-        Self { data_dir: PathBuf::from("waxwing-data") }
-    }
 }
 
 impl Default for Inbox {

@@ -7,10 +7,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::StatusCode;
 
-use super::Dashboard;
 use super::frame::Cover;
 use super::guard::{Guest, GuestForm, with_session};
 use super::response::{Failure, page, sentence, with_status};
+use super::state::Dashboard;
 use crate::people::{Choice, Enrolment, LinkError, Secret, SetUp, qr_code};
 use crate::store::LinkPurpose;
 

@@ -3,9 +3,9 @@
 use axum::extract::{Path, State};
 use axum::response::Response;
 
-use super::Dashboard;
 use super::guard::Submitted;
 use super::response::{Failure, sentence, to};
+use super::state::Dashboard;
 use crate::id::AccountId;
 use crate::people::ActingError;
 

@@ -7,12 +7,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::Uri;
 
-use super::Dashboard;
 use super::form::{self, Form};
 use super::frame::{Frame, Place};
 use super::guard::{Theme, Visitor};
-use super::ops::Operating;
+use super::ops::operating::Operating;
 use super::response::{Failure, page};
+use super::state::Dashboard;
 use super::words::When;
 use crate::clock::Timestamp;
 use crate::id::AccountId;

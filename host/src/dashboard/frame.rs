@@ -3,9 +3,10 @@
 use axum::extract::State;
 use axum::response::Response;
 
+use super::assets;
 use super::guard::{Guest, GuestForm, Theme, Visitor, with_theme};
 use super::response::{Failure, to};
-use super::{Dashboard, assets};
+use super::state::Dashboard;
 use crate::account::role::Role;
 use crate::store::MembershipRow;
 

@@ -6,9 +6,9 @@ use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, header};
 
-use super::Dashboard;
 use super::form::{self, Form};
 use super::response::{Failure, to};
+use super::state::Dashboard;
 use crate::account::role::Role;
 use crate::api::{body, request_context};
 use crate::id::AccountId;

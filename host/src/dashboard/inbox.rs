@@ -6,12 +6,12 @@ use axum::extract::State;
 use axum::response::Response;
 use http::Uri;
 
-use super::Dashboard;
 use super::form::Form;
 use super::frame::{Frame, Place};
 use super::guard::{Theme, Visitor};
 use super::messages::Line;
 use super::response::{Failure, page};
+use super::state::Dashboard;
 use super::words::When;
 use crate::clock::Timestamp;
 use crate::id::MessageId;

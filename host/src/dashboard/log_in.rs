@@ -5,13 +5,13 @@ use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use http::StatusCode;
 
-use super::Dashboard;
 use super::form::Form;
 use super::frame::Cover;
 use super::guard::{
     Guest, GuestForm, Submitted, Visitor, keeps_cookies, with_session, without_session,
 };
 use super::response::{Failure, page, sentence, to, with_status};
+use super::state::Dashboard;
 use crate::people::{LogInError, LoggedIn};
 use crate::store::LinkPurpose;
 

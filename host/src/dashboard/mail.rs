@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::Dashboard;
+use super::state::Dashboard;
 use crate::account::key::Scope;
 use crate::account::role::Role;
 use crate::api::request_context;
@@ -24,15 +24,6 @@ use crate::store::records::Acceptance;
 /// Characters of a line of base64 (RFC 2045 section 6.8).
 const LINE: usize = 76;
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-
-/// With what the server sends.
-#[derive(Clone)]
-pub struct Mailer {
-    /// An API key; never shown.
-    pub key: String,
-    /// With what links begin.
-    pub url: String,
-}
 
 /// What is sent.
 #[derive(Debug)]
@@ -66,12 +57,6 @@ pub enum MailError {
     Refused(String),
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-impl std::fmt::Debug for Mailer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Mailer").field("url", &self.url).finish_non_exhaustive()
-    }
 }
 
 impl Letter<'_> {

@@ -6,10 +6,10 @@ use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderValue, header};
 use serde_json::Value;
 
-use super::Dashboard;
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
 use super::response::{Failure, page, sentence, to};
+use super::state::Dashboard;
 use super::words::{When, badge, number};
 use crate::clock::Timestamp;
 use crate::id::MessageId;

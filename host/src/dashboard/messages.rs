@@ -7,11 +7,11 @@ use axum::extract::State;
 use axum::response::Response;
 use http::Uri;
 
-use super::Dashboard;
 use super::form::{self, Form};
 use super::frame::{Frame, Place};
 use super::guard::{Theme, Visitor};
 use super::response::{Failure, page, to};
+use super::state::Dashboard;
 use super::words::{When, badge};
 use crate::clock::Timestamp;
 use crate::id::MessageId;

@@ -3,31 +3,17 @@
 
 mod accounts;
 mod health;
+pub mod operating;
 mod plugins;
 mod queue;
 
 use axum::Router;
-use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::routing::{get, post};
-use http::request::Parts;
 
-use super::Dashboard;
-use super::form::Form;
-use super::guard::{Submitted, Visitor};
-use super::response::{Failure, to};
-use crate::id::AccountId;
-use crate::people::audit::PersonsChange;
-
-/// An operator who is logged in.
-#[derive(Debug)]
-pub struct Operating(pub Visitor);
-
-/// A form of an operator.
-#[derive(Debug)]
-pub struct Order {
-    pub visitor: Visitor,
-    pub form: Form,
-}
+use super::response::Failure;
+use super::state::Dashboard;
+use super::{acting, audit};
+use operating::Operating;
 
 /// All pages under `/ops`.
 pub fn router() -> Router<Dashboard> {
@@ -40,8 +26,8 @@ pub fn router() -> Router<Dashboard> {
         .route("/ops/accounts/{id}/plan", post(accounts::change_plan))
         .route("/ops/accounts/{id}/suspend", get(accounts::confirm).post(accounts::suspend))
         .route("/ops/accounts/{id}/resume", post(accounts::resume))
-        .route("/ops/accounts/{id}/act", post(crate::dashboard::acting::begin))
-        .route("/ops/audit", get(crate::dashboard::audit::of_server))
+        .route("/ops/accounts/{id}/act", post(acting::begin))
+        .route("/ops/audit", get(audit::of_server))
         .route("/ops/plans", get(accounts::plans))
         .route("/ops/queue", get(queue::list))
         .route("/ops/queue/{destination}", get(queue::show))
@@ -54,48 +40,4 @@ pub fn router() -> Router<Dashboard> {
 
 async fn missing(_: Operating) -> Failure {
     Failure::Missing
-}
-
-impl FromRequestParts<Dashboard> for Operating {
-    type Rejection = Failure;
-
-    async fn from_request_parts(parts: &mut Parts, dashboard: &Dashboard) -> Result<Self, Failure> {
-        let visitor = Visitor::from_request_parts(parts, dashboard).await?;
-        if visitor.person.user.is_operator { Ok(Self(visitor)) } else { Err(Failure::Missing) }
-    }
-}
-
-impl FromRequest<Dashboard> for Order {
-    type Rejection = Failure;
-
-    async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self, Failure> {
-        let Submitted { visitor, form } = Submitted::from_request(request, dashboard).await?;
-        if visitor.person.user.is_operator {
-            Ok(Self { visitor, form })
-        } else {
-            Err(Failure::Missing)
-        }
-    }
-}
-
-/// Writes down what an operator has changed, and of which account.
-async fn record(
-    dashboard: &Dashboard,
-    visitor: &Visitor,
-    (action, subject): (&'static str, String),
-    account: Option<AccountId>,
-) -> Result<(), Failure> {
-    let change = PersonsChange {
-        user: (visitor.person.user.id, &visitor.person.user.email),
-        account,
-        action,
-        subject: Some(subject),
-        from: &visitor.guest.from,
-    };
-    Ok(dashboard.people.record_change(change).await?)
-}
-
-/// Back to a page that says what was done.
-fn done(path: &str, what: &str) -> axum::response::Response {
-    to(&format!("{path}?done={what}"))
 }

@@ -5,11 +5,11 @@ use axum::extract::State;
 use axum::response::Response;
 use serde_json::json;
 
-use super::Dashboard;
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
 use super::messages::Line;
 use super::response::{Failure, page, to};
+use super::state::Dashboard;
 use super::words::number;
 use crate::account::AccountState;
 use crate::account::brand::BrandField;

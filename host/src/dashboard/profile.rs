@@ -5,13 +5,13 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{StatusCode, Uri};
 
-use super::Dashboard;
 use super::access::{EnrolmentView, RecoveryPage};
 use super::form::Form;
 use super::frame::{Cover, Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
 use super::log_in::status;
 use super::response::{Failure, page, sentence, to, with_status};
+use super::state::Dashboard;
 use super::words::{When, browser};
 use crate::clock::Timestamp;
 use crate::id::SessionId;

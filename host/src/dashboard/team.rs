@@ -5,12 +5,12 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{StatusCode, Uri};
 
-use super::Dashboard;
 use super::form::Form;
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
 use super::mail::Letter;
 use super::response::{Failure, page, sentence, to, with_status};
+use super::state::Dashboard;
 use super::words::When;
 use crate::account::role::Role;
 use crate::clock::Timestamp;

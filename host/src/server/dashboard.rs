@@ -3,16 +3,14 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
 use super::data_dir::{DataDir, DataDirError};
 use super::limits::LiveLimits;
 use super::tls::Certificates;
 use crate::api::Api;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::dashboard::setting::{CertificateEnd, Setting, Settings};
-use crate::dashboard::{Dashboard, DashboardParts, Mailer, SmtpSettings};
+use crate::dashboard::setting::{CertificateEnd, Mailer, Settings};
+use crate::dashboard::state::{Dashboard, DashboardParts, SmtpSettings};
 use crate::people::{Passwords, People};
 use crate::store::Store;
 use crate::store::seal::{Purpose, Seal};
@@ -59,32 +57,4 @@ pub fn dashboard(
 fn mailer(config: &Config) -> Option<Mailer> {
     let (key, url) = (config.people.mail_key.as_ref()?, config.people.url.as_ref()?);
     Some(Mailer { key: key.0.clone(), url: url.trim_end_matches('/').to_owned() })
-}
-
-/// The settings of a configuration, each with where it comes from.
-pub fn settings(config: &Config) -> Vec<Setting> {
-    let (values, defaults) = (json!(config), json!(Config::default()));
-    let mut settings = Vec::new();
-    for (section, keys) in values.as_object().into_iter().flatten() {
-        for (key, value) in keys.as_object().into_iter().flatten() {
-            let variable = format!("WAXWING_{section}__{key}").to_uppercase();
-            let is_default = defaults[section][key] == *value;
-            let source = match std::env::var_os(&variable) {
-                Some(_) => variable,
-                None if is_default => "default".to_owned(),
-                None => "configuration".to_owned(),
-            };
-            let value = match value {
-                Value::String(text) => text.clone(),
-                Value::Null => String::new(),
-                other
-                @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
-                    other.to_string()
-                }
-            };
-            let (section, key) = (section.clone(), key.clone());
-            settings.push(Setting { section, key, value, source, is_default });
-        }
-    }
-    settings
 }

@@ -14,7 +14,8 @@ use super::tasks::Tasks;
 use super::tcp_listener::bind;
 use crate::api::{self, Api};
 use crate::config::{Http, MetricsListen};
-use crate::dashboard::{self, Dashboard};
+use crate::dashboard;
+use crate::dashboard::state::Dashboard;
 use crate::inbox;
 use crate::inbox::store::InboxStore;
 

@@ -3,10 +3,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::dashboard::settings;
 use super::delivery::routes::{PasswordFileError, RouteReloader, RoutesChange};
 use super::descriptors;
 use super::limits::LiveLimits;
+use super::settings::settings;
 use crate::config::Config;
 use crate::dashboard::setting::Settings;
 

@@ -102,7 +102,9 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let seal = Arc::new(Seal::new(&data.master_key()?, Purpose::Samples));
     let options = plugins::options(config, &data)?;
     let (plugins, plugin_supervisor) = Plugins::start(options, clock.clone()).await?;
-    let facts = Arc::new(Facts::open(store.clone(), clock.clone()).await?);
+    let facts = Arc::new(
+        Facts::open(store.clone(), clock.clone(), config.store.template_memory_bytes).await?,
+    );
     let verifier = verifier(config, &data, store.clone(), Arc::clone(&plugins), &clock)?;
     let inbox_store = InboxStore::open(&data.inbox()?).await?;
 

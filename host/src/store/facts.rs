@@ -29,8 +29,6 @@ use crate::template::slug::Slug;
 use crate::template::version::TemplateVersion;
 
 const MAX_CACHED_FACTS: u64 = 10_000;
-/// Bytes of templates, each counted as long as its texts are.
-const MAX_CACHED_TEMPLATES: u64 = 64 << 20;
 /// Changed accounts that are forgotten one by one; of more at one time, everything is.
 const MAX_CHANGED_ACCOUNTS: usize = 1_000;
 
@@ -104,9 +102,10 @@ pub struct AccountFacts {
 
 impl Facts {
     /// Starts with no fact in memory.
-    pub async fn open(store: Store, clock: Clock) -> Result<Self, StoreError> {
+    /// Templates take at most `template_bytes`, each counted as long as its texts are.
+    pub async fn open(store: Store, clock: Clock, template_bytes: u64) -> Result<Self, StoreError> {
         let revision = AtomicI64::new(store.revision().await?);
-        let cached = Arc::new(Cached::new());
+        let cached = Arc::new(Cached::new(template_bytes));
         Ok(Self { store, clock, revision, cached, looks: Looks::default() })
     }
 
@@ -303,9 +302,9 @@ impl AccountFacts {
 }
 
 impl Cached {
-    fn new() -> Self {
+    fn new(template_bytes: u64) -> Self {
         let weight = |_: &(Epoch, Slug), it: &Arc<TemplateVersion>| it.weight();
-        let templates = Cache::builder().max_capacity(MAX_CACHED_TEMPLATES).weigher(weight);
+        let templates = Cache::builder().max_capacity(template_bytes).weigher(weight);
         Self {
             next_epoch: AtomicU64::new(0),
             epochs: cache(),

@@ -35,7 +35,7 @@ async fn a_password_opens_a_session_and_a_wrong_one_says_no_more_than_that() {
 }
 
 #[tokio::test]
-async fn an_address_that_guesses_passwords_is_stopped_before_the_password_counts() {
+async fn an_address_that_guesses_is_stopped_before_the_password_counts() {
     let server = Server::start(Launch::dev().with("limits", "failed_logins", "3"));
     let (email, password) = dev_person(&server);
     let mut browser = Browser::new(&server);

@@ -1,5 +1,6 @@
 //! Every change is written down, whoever makes it and wherever.
 
+use reqwest::Method;
 use serde_json::json;
 use waxwing_tests::Server;
 
@@ -19,6 +20,12 @@ async fn a_change_is_written_down_with_who_what_and_where_from() {
     server.get_as(&account.key, "/v1/keys").await;
     server.post("/v1/keys", &account.key, &json!({"name": ""}), &[]).await;
     drop(server.cli(&["key", "list", "--account", &account.id]));
+    let export = server.request(Method::GET, "/v1/template-archive");
+    let export = export.header("x-api-key", &account.key).send().await.expect("an answer");
+    let check = server.request(Method::POST, "/v1/template-archive?goal=check");
+    let check = check.header("x-api-key", &account.key).header("content-type", "application/zip");
+    let checked = server.answer(check.body(export.bytes().await.expect("a zip file"))).await;
+    assert_eq!(checked.status, 200, "{}", checked.body);
 
     let rows = rows(&server);
     let found = |actor: &str, action: &str, subject: &str| {

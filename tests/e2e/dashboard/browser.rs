@@ -11,7 +11,7 @@ use crate::fixture::message;
 const UNPROVEN: &str = "the dashboard in a real browser";
 
 #[tokio::test]
-async fn a_browser_logs_in_works_and_violates_no_policy_with_and_without_scripts() {
+async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
     if !Need::Chromium.is_met(UNPROVEN) {
         return;
     }

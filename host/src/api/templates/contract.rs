@@ -8,8 +8,8 @@ use http::uri::Authority;
 use http::{HeaderMap, header};
 use serde::Deserialize;
 
-use super::absent_or_refused;
 use super::author::Author;
+use super::refused::absent_or_refused;
 use crate::api::problem::Problem;
 use crate::api::query::Query;
 use crate::api::shapes::{TemplateSchema, TemplateSnippets};

@@ -11,6 +11,7 @@ use super::author::Author;
 use super::refused::refused;
 use crate::api::body;
 use crate::api::problem::Problem;
+use crate::api::request_context::ChangedNothing;
 use crate::api::shapes::TemplateImport;
 use crate::api::state::Api;
 use crate::authoring::Place;
@@ -95,7 +96,7 @@ pub async fn export_one(
 pub async fn import(
     State(api): State<Api>,
     mut request: Request,
-) -> Result<Json<TemplateImport>, Problem> {
+) -> Result<(Option<Extension<ChangedNothing>>, Json<TemplateImport>), Problem> {
     let author = asked::author(&api, &mut request, Purpose::Change).await;
     let author = author.and_then(|author| {
         author.may_exchange()?;
@@ -127,6 +128,7 @@ pub async fn import(
             author.may_write(&Place { owner: author.owner(), kind, slug })?;
         }
     }
+    let is_check = matches!(query.goal, Goal::Check);
     let options = ImportOptions {
         goal: match query.goal {
             Goal::Check => ImportGoal::DryRun,
@@ -138,7 +140,8 @@ pub async fn import(
         note: query.note,
     };
     let imported = api.authoring.import(author.owner(), &files, &options, author.name()).await;
-    Ok(Json(imported.map_err(refused)?.into()))
+    let imported = Json(imported.map_err(refused)?.into());
+    Ok((is_check.then_some(Extension(ChangedNothing)), imported))
 }
 
 async fn zip(files: Files) -> Result<Response, Problem> {

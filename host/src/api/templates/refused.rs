@@ -55,3 +55,12 @@ fn fault(it: &Finding) -> Fault {
     };
     Fault::new(&field, &it.code, it.in_words())
 }
+
+/// Of what was never published there is no version.
+pub fn absent_or_refused(error: AuthoringError) -> Problem {
+    if matches!(error, AuthoringError::Unpublished { .. }) {
+        Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
+    } else {
+        refused(error)
+    }
+}

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_valid_where_a_send_would_take_it_and_not_where_it_would_refuse_it() {
+    fn data_is_valid_exactly_where_a_send_would_take_it() {
         let contract = contract();
         let schema = contract.schema();
         let validator = jsonschema::options()

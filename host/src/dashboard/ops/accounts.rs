@@ -6,16 +6,16 @@ use axum::response::Response;
 use http::{StatusCode, Uri};
 use sha2::{Digest, Sha256};
 
-use super::{Operating, Order, done, record};
+use super::operating::{Operating, Order, done, record};
 use crate::account::AccountState;
 use crate::account::brand::BrandChanges;
 use crate::account::plan::Plan;
 use crate::clock::Timestamp;
-use crate::dashboard::Dashboard;
 use crate::dashboard::form::Form;
 use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::{Theme, Visitor};
 use crate::dashboard::response::{Failure, page, sentence, with_status};
+use crate::dashboard::state::Dashboard;
 use crate::dashboard::words::{When, number};
 use crate::id::AccountId;
 use crate::journey::accept::fair_share::ShareOwner;

@@ -7,13 +7,13 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 
-use super::Operating;
+use super::operating::Operating;
 use crate::clock::Timestamp;
-use crate::dashboard::Dashboard;
 use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::Theme;
 use crate::dashboard::response::{Failure, page, sentence};
 use crate::dashboard::setting::{CertificateEnd, Setting};
+use crate::dashboard::state::Dashboard;
 use crate::dashboard::words::{When, number};
 use crate::domain::state::Phase;
 use crate::journey::accept::fair_share::ShareOwner;

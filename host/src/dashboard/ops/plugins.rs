@@ -6,13 +6,13 @@ use axum::response::Response;
 use http::{StatusCode, Uri};
 use serde_json::Value;
 
-use super::{Operating, Order, done, record};
+use super::operating::{Operating, Order, done, record};
 use crate::clock::Timestamp;
-use crate::dashboard::Dashboard;
 use crate::dashboard::form::Form;
 use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::{Theme, Visitor};
 use crate::dashboard::response::{Failure, page, sentence, with_status};
+use crate::dashboard::state::Dashboard;
 use crate::dashboard::words::{When, number};
 use crate::plugin::comparison::{Difference, Group};
 use crate::plugin::installed::InstalledPlugin;

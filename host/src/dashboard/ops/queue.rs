@@ -5,14 +5,14 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use http::Uri;
 
-use super::{Operating, Order, record};
+use super::operating::{Operating, Order, record};
 use crate::api::shapes::{QueuedDomain, QueuedGroup};
 use crate::clock::Timestamp;
-use crate::dashboard::Dashboard;
 use crate::dashboard::form::{self, Form};
 use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::Theme;
 use crate::dashboard::response::{Failure, page, sentence, to};
+use crate::dashboard::state::Dashboard;
 use crate::dashboard::words::{When, number};
 use crate::delivery::queue::why::{self, WhyDestination};
 use crate::journey::accept::fair_share::ShareOwner;

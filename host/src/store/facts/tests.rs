@@ -14,7 +14,7 @@ fn account() -> Account {
 
 async fn facts(directory: &tempfile::TempDir) -> Facts {
     let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
-    Facts::open(store, Clock::system()).await.expect("opens")
+    Facts::open(store, Clock::system(), 64 << 20).await.expect("opens")
 }
 
 #[tokio::test]

@@ -5,10 +5,59 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::{
-    DataCheck, DataFault, MAX_DATA_FAULTS, MAX_UNREAD_CHARS, MAX_UNREAD_NAMED, Member, Wanted,
-};
+use super::member::Member;
 use crate::template::variable::{VariableFormat, VariableType};
+
+/// Faults of the data of one send that are looked for; a list may hold many.
+pub const MAX_DATA_FAULTS: usize = 200;
+/// Members of the data of one send that are named because nothing reads them.
+pub const MAX_UNREAD_NAMED: usize = 20;
+/// Characters of such a name: a client chooses them.
+pub const MAX_UNREAD_CHARS: usize = 100;
+
+/// What is wrong with the data, and what nothing reads of it.
+#[derive(Debug, Default)]
+pub struct DataCheck {
+    pub faults: Vec<DataFault>,
+    /// At most one more than [`MAX_UNREAD_NAMED`]; within bounds, and without control characters.
+    pub unread: Vec<String>,
+}
+
+/// A value that is not what the author declared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataFault {
+    /// Where it stands, with the places in lists: `items[2].price`.
+    pub path: String,
+    pub wanted: Wanted,
+}
+
+/// What the author declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    Type(VariableType),
+    Format(VariableFormat),
+}
+
+impl Wanted {
+    /// For programs.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Type(_) => "type",
+            Self::Format(_) => "format",
+        }
+    }
+}
+
+/// `must be of the type string`, `must be a date of RFC 3339, as …`.
+impl std::fmt::Display for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Type(wanted) => write!(f, "must be of the type {}", wanted.as_str()),
+            Self::Format(wanted) => write!(f, "must be {}", wanted.wanted()),
+        }
+    }
+}
 
 /// What was found so far.
 #[derive(Default)]

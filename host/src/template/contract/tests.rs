@@ -1,6 +1,8 @@
 use serde_json::{Value, json};
 
+use super::look::{MAX_DATA_FAULTS, MAX_UNREAD_CHARS};
 use super::*;
+use crate::template::variable::{VariableFormat, VariableType};
 
 /// Of a text such as `items[].price:number/money`, or `user!:object` of what is declared only.
 fn variable(text: &str) -> Variable {

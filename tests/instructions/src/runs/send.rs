@@ -59,7 +59,7 @@ pub fn send(rounds: &mut Rounds, runtime: &Runtime, clock: &Clock, plugins: Arc<
     let journey = runtime.block_on(async {
         let account = commit::account(&store, clock.now()).await;
         prepare(&store, clock, &plugins, &account, &presented).await;
-        let facts = Facts::open(store.clone(), clock.clone()).await.expect("the facts");
+        let facts = Facts::open(store.clone(), clock.clone(), 64 << 20).await.expect("the facts");
         let rate_limits = Arc::new(RateLimits::new(MANY, MANY, MANY));
         let accept = Accept { facts: Arc::new(facts), clock: clock.clone(), rate_limits };
         let seal = Arc::new(Seal::new(b"counted", Purpose::Samples));

@@ -1,0 +1,33 @@
+//! `[store]`: where everything is kept, and what of it stays in memory.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::violations::Violations;
+
+/// `[store]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Store {
+    /// The directory of the database, the master key and the caches.
+    pub data_dir: PathBuf,
+    /// Memory for published templates, in bytes of their texts; a template that is not in memory is read again when it
+    /// is sent.
+    pub template_memory_bytes: u64,
+}
+
+impl Store {
+    pub(super) fn check(&self, violations: &mut Violations<'_>) {
+        violations.must(
+            (1 << 20..=1 << 40).contains(&self.template_memory_bytes),
+            "store.template_memory_bytes: 1048576 to 2^40",
+        );
+    }
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self { data_dir: PathBuf::from("waxwing-data"), template_memory_bytes: 64 << 20 }
+    }
+}
