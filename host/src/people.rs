@@ -1,6 +1,7 @@
 //! People: how they log in, how long that lasts, and what each may do. The dashboard and the command line call the
 //! same functions; whatever changes something writes it into the audit log.
 
+mod acting;
 pub mod audit;
 mod factor;
 mod links;
@@ -8,6 +9,7 @@ mod log_in;
 mod members;
 mod passwords;
 mod sessions;
+mod team;
 
 use std::sync::Arc;
 
@@ -18,12 +20,14 @@ use crate::id::AccountId;
 use crate::journey::accept::rate_limit::RateLimits;
 use crate::store::seal::Seal;
 use crate::store::{AuditRow, PersonRow, SessionRow, Store, StoreError};
+pub use acting::ActingError;
 pub use factor::{Enrolment, FactorError, qr_code};
 pub use links::{Choice, LinkError, OneTimeLink, SetUp};
 pub use log_in::{LogInError, LoggedIn};
 pub use members::{MAX_USERS_PER_PAGE, MemberError, NewMember};
 pub use passwords::{PasswordError, Passwords};
 pub use sessions::{Origin, SESSION_LIFE, STEP_UP};
+pub use team::{Invited, MAX_MEMBERS, TeamError, TeamMember};
 
 /// All that the functions of this room need.
 #[derive(Debug)]
@@ -52,6 +56,8 @@ pub struct Membership {
     pub account: AccountId,
     pub account_name: String,
     pub role: Role,
+    /// Whether the person is an operator who acts as the account.
+    pub is_acting: bool,
 }
 
 impl Membership {

@@ -61,7 +61,7 @@ use std::sync::Arc;
 
 use crate::clock::Timestamp;
 use crate::id::AccountId;
-pub use accounts::{AccountRow, LedgerRow};
+pub use accounts::{AccountRow, LedgerRow, SentLately};
 pub use audit::{ActorId, AuditRow};
 pub use cancel::Cancellation;
 pub use decisions::{
@@ -80,7 +80,9 @@ pub use kept_answers::Origin;
 pub use message_details::{AttemptRow, MessageDetails, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
 pub use one_time_links::{LinkPurpose, LinkRow};
-pub use queue_view::{LastAttempt, MAX_COUNTED, Queued, WaitingGroup};
+pub use queue_view::{
+    DestinationRow, LastAttempt, MAX_COUNTED, MAX_LISTED_MESSAGES, Queued, WaitingGroup,
+};
 pub use reports::{NewReport, Recorded, ReportKind, Reported};
 pub use retention::{FinishedPlace, Walked};
 pub use retry::{RetryFilter, RetryOutcome};
@@ -95,7 +97,9 @@ pub use templates::{
 pub use test_recipients::{
     AskingFacts, CONFIRMATION_LIFE, Confirmation, ConfirmationMail, RecentMails, TestRecipientRow,
 };
-pub use users::{Credentials, FactorRow, MembershipRow, NewFactor, NewUser, PersonRow};
+pub use users::{
+    Credentials, FactorRow, MemberChange, MemberRow, MembershipRow, NewFactor, NewUser, PersonRow,
+};
 pub use webhooks::{
     Backlog, DeliveryAttempt, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery,
     EndpointHistory, EventSubject, MessageSubject, NewDelivery, NewWebhook, NextAttempt,

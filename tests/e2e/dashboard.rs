@@ -4,7 +4,9 @@ mod access;
 mod audit;
 mod browser;
 mod guard;
+mod ops;
 mod pages;
+mod people;
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -57,6 +57,8 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "store",
                 "webhooks",
             ],
+            // Has a secret, as smarthosts have.
+            &["people"],
             &["sections"],
             &["changes", "listeners", "read"],
         ],
@@ -134,6 +136,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "descriptors",
                 "directory",
                 "resolvers",
+                "settings",
                 "tasks",
                 "tcp_listener",
             ],

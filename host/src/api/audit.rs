@@ -83,6 +83,7 @@ pub async fn changes(
         at: api.clock.now(),
         account: account.filter(|_| !path.starts_with(PLUGINS)),
         actor: key.map_or(ActorId::ControlToken, |(key, _)| ActorId::Key(key)),
+        acting: false,
         actor_name: name,
         action: action.clone(),
         subject: created.or(subject),

@@ -37,7 +37,7 @@ pub use operator::{DecisionRecord, Installed, LogPage, Slot};
 pub use page::{Listing, Page};
 pub use plan::PlanList;
 pub use problem::{Fault, Problem};
-pub use queue::{Audience, QueuedDomain, QueuedMessage};
+pub use queue::{Audience, QueuedDomain, QueuedGroup, QueuedMessage};
 pub use reference::{
     Archive, Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit, SlotRef,
 };

@@ -156,6 +156,7 @@ impl Change {
             at: opened.clock.now(),
             account: self.account.or(account.and_then(|it| it.parse().ok())),
             actor: ActorId::CommandLine,
+            acting: false,
             actor_name: None,
             action: self.action.to_owned(),
             subject: self.subject.or(id),

@@ -1,5 +1,7 @@
 //! Reads one message with its events, attempts and decisions, or what a resend needs of it.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::Store;
@@ -78,6 +80,18 @@ pub struct StoredMessage {
 }
 
 impl Store {
+    /// Those of these messages that were delivered to the sandbox inbox.
+    pub async fn in_sandbox(&self, ids: &[MessageId]) -> Result<BTreeSet<MessageId>, StoreError> {
+        let rows = sql("-- in_sandbox
+             SELECT message_id FROM attempts
+             WHERE message_id IN (SELECT unhex(value) FROM json_each($1))
+               AND route = 'sandbox' AND outcome = 'delivered'")
+        .ids(ids.iter().copied())
+        .all(&self.db.pages)
+        .await?;
+        rows.iter().map(|row| column(row, "message_id")).collect()
+    }
+
     /// What lists show of one message; none if there is no such message.
     pub async fn message_row(&self, id: MessageId) -> Result<Option<MessageRow>, StoreError> {
         let mut statement = sql("-- message_row\nSELECT ");
