@@ -16,7 +16,7 @@ mod text;
 mod tests;
 
 pub use observation::{Answer, Observation, Outcome, RecordType};
-pub use reach::Reach;
+pub use reach::{Reach, not_public};
 pub use settings::Settings;
 pub use text::text;
 

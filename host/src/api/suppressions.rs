@@ -29,7 +29,7 @@ use parse::{FIELDS, items, wanted};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ListQuery {
-    /// At most so many; 50 where nothing is said, and never more than 500.
+    /// Items of a page, at most 500. Default: 50.
     #[param(inline, value_type = Option<super::shapes::Limit>)]
     limit: Option<u32>,
     /// Those behind this address: the last one of the page before, or its `next`.

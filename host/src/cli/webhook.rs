@@ -46,7 +46,7 @@ pub enum WebhookCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Change a webhook; what is not named stays as it is
+    /// Change a webhook; options left out keep their value
     Update {
         /// `whk_…`
         id: WebhookId,
@@ -122,7 +122,7 @@ pub struct Owner {
     server: bool,
 }
 
-/// What is to be another.
+/// The fields to change; fields left out keep their value.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 pub struct Change {

@@ -23,7 +23,7 @@ pub struct NewAccount {
     pub strict: bool,
 }
 
-/// What is to be another; none stays as it is.
+/// The fields to change; fields left out keep their value.
 #[derive(Debug, Clone, Default)]
 pub struct AccountChange {
     pub name: Option<String>,

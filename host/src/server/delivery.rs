@@ -46,7 +46,7 @@ use routes::{PasswordFileError, RouteReloader};
 pub enum DeliverySetupError {
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    #[error("`{0}` is no domain for return paths: set domains.return_path_host")]
+    #[error("`{0}` is not a valid domain name for return paths: set domains.return_path_host")]
     ReturnPathHost(String),
     #[error(transparent)]
     Resolver(#[from] ResolverError),

@@ -47,7 +47,7 @@ pub enum RetryOutcome {
     Not(MessageState),
 }
 
-/// Which deferred messages are wanted; all where nothing is said.
+/// Which deferred messages to retry. Default: all.
 #[derive(Debug, Clone, Default)]
 pub struct RetryFilter {
     /// Only that account's.

@@ -82,7 +82,7 @@ pub struct NewWebhook {
     pub secret: Vec<u8>,
 }
 
-/// What is to be another; none stays as it is.
+/// The fields to change; fields left out keep their value.
 #[derive(Debug, Default)]
 pub struct WebhookChange {
     /// Where events are posted to.

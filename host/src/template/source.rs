@@ -57,7 +57,7 @@ pub struct TemplateSource {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(value_type = BTreeMap<String, Object>)]
     pub examples: BTreeMap<String, Map<String, Value>>,
-    /// The locale of the parts above; English where nothing is said.
+    /// The locale of the parts above; English by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub locale: Option<LocaleTag>,

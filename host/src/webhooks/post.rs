@@ -110,7 +110,7 @@ impl Poster {
             retry_after: None,
         };
         // Checked again: the operator's rules may have changed since the URL was set.
-        let url = match self.guard.url(url) {
+        let url = match self.guard.check_url(url) {
             Ok(url) => url,
             Err(error) => return nothing(format!("the URL {error}")),
         };

@@ -32,7 +32,7 @@ identifiers! {
     EventId: "evt_", "An event.";
 }
 
-/// How many things a list gives: 50 where nothing is said, and never more than 500.
+/// Items of a page, at most 500. Default: 50.
 #[derive(Serialize, ToSchema)]
 #[schema(minimum = 1, maximum = 4_294_967_295_u64, example = 50)]
 pub struct Limit(u64);

@@ -169,11 +169,11 @@ mod tests {
         let ended = Mutex::new(Vec::new());
         let at_end = |stage, _| ended.lock().unwrap().push(stage);
         let watch = Stopwatch::new(&at_end);
-        for stage in [Stage::Compiling, Stage::Tested, Stage::Linked, Stage::Tested] {
+        for stage in [Stage::Compiling, Stage::Testing, Stage::Linking, Stage::Testing] {
             assert!(watch.enter(stage));
         }
         let stages: Vec<Stage> = watch.finish().into_iter().map(|(stage, _)| stage).collect();
-        assert_eq!(stages, [Stage::Compiling, Stage::Tested]);
+        assert_eq!(stages, [Stage::Compiling, Stage::Testing]);
         assert_eq!(*ended.lock().unwrap(), stages);
     }
 

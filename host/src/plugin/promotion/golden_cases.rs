@@ -56,7 +56,7 @@ fn read_one(kind: Kind, directory: PathBuf) -> Result<Case, LoadError> {
 /// # Errors
 /// It gives another answer, or none.
 pub async fn check(validated: &InstalledPlugin, case: &Case) -> Result<(), LoadError> {
-    let (answer, _) = validated.answer(&case.call).await;
+    let (answer, _) = validated.dry_run(&case.call).await;
     match &case.expected {
         Some(expected) => match answer_differences(expected, &answer) {
             lines if lines.is_empty() => Ok(()),

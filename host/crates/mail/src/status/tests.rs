@@ -38,7 +38,7 @@ fn a_code_is_found_at_the_start_or_in_the_form_of_qmail() {
 }
 
 #[test]
-fn a_dead_address_is_hard() {
+fn a_dead_address_is_recognised() {
     for (code, text) in [
         (550, "5.1.1 The email account that you tried to reach does not exist."),
         (
