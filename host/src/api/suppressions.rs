@@ -73,8 +73,8 @@ pub async fn list(
     Ok(Json(Page::new(page.suppressions, page.next)))
 }
 
-/// Puts an address on the list. What stands there already and is stronger, such as a complaint or an
-/// entry without an end, stays; the answer says how the address stands there now.
+/// Puts an address on the list. An existing entry that is stronger, such as a complaint or an
+/// entry without an end, stays; the answer shows the entry that holds now.
 #[utoipa::path(post, path = "/v1/suppressions", operation_id = "add_suppression",
     tag = "suppressions", security(("apiKey" = [])),
     request_body = super::shapes::NewSuppression,

@@ -117,7 +117,7 @@ pub struct Owner {
     /// `acc_…`
     #[arg(long)]
     account: Option<AccountId>,
-    /// The server's own: they are told of plugins
+    /// The server's own: they get the events of plugins
     #[arg(long)]
     server: bool,
 }

@@ -9,7 +9,7 @@ use crate::id::AccountId;
 use crate::message::address::EmailAddress;
 use crate::store::{AccountRow, Store, StoreError};
 
-/// Characters of an account's name.
+/// Characters of an account's name, at most.
 const MAX_NAME_CHARS: usize = 200;
 
 /// An account to open.

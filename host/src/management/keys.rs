@@ -201,7 +201,7 @@ pub async fn create(
     Ok((key, presented))
 }
 
-/// A key that the caller is told of.
+/// A key that the caller may see.
 ///
 /// # Errors
 /// There is none, or the database failed.
@@ -215,7 +215,7 @@ pub async fn find(
     seen(by, Some(account), key)
 }
 
-/// Keys of an account that the caller is told of, in the order of their making, behind `after`; and whether there
+/// Keys of an account that the caller may see, in the order of their making, behind `after`; and whether there
 /// are more.
 ///
 /// # Errors

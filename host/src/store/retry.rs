@@ -13,7 +13,7 @@ use crate::store::StoreError;
 
 /// Messages of one transaction: others write, too.
 const BATCH_ROWS: u32 = 2_000;
-/// Destinations that are tried at one time after a start.
+/// Destinations that are tried at one time after a start, at most.
 const MAX_DESTINATIONS_REQUEUED: u32 = 10_000;
 
 /// Each looks at so many messages and says which of them fit: one statement that looked for as many as fit

@@ -161,7 +161,7 @@ impl Store {
         .transpose()
     }
 
-    /// Changes a webhook; answers whether there is one. One that becomes active again is told what
+    /// Changes a webhook; answers whether there is one. One that becomes active again gets what
     /// happens from now on.
     pub async fn change_webhook(
         &self,

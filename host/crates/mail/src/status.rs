@@ -12,14 +12,14 @@ mod tests;
 /// An enhanced status code (RFC 3463 section 2), as in `5.1.1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EnhancedCode {
-    class: Class,
+    class: StatusClass,
     subject: u16,
     detail: u16,
 }
 
 /// The first number of an enhanced status code (RFC 3463 section 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Class {
+pub enum StatusClass {
     Success,
     Temporary,
     Permanent,
@@ -73,11 +73,11 @@ pub enum ReplyClass {
 #[must_use]
 pub fn classify(reply: ServerReply<'_>) -> ReplyClass {
     let class = match (reply.code, reply.enhanced) {
-        (Some(code), _) => Class::of_reply(code),
+        (Some(code), _) => StatusClass::of_reply(code),
         (None, Some(enhanced)) => Some(enhanced.class),
         (None, None) => None,
     };
-    if class != Some(Class::Permanent) {
+    if class != Some(StatusClass::Permanent) {
         return ReplyClass::Transient;
     }
     if is_dead_address(reply) {
@@ -105,19 +105,21 @@ fn is_dead_address(reply: ServerReply<'_>) -> bool {
     }
     match reply.enhanced.map(EnhancedCode::parts) {
         // No such mailbox, no such system, bad syntax, moved, no mail here (RFC 7505).
-        Some((Class::Permanent, 1, 1 | 2 | 3 | 6 | 10)) => !words::cites_reputation(reply.text),
+        Some((StatusClass::Permanent, 1, 1 | 2 | 3 | 6 | 10)) => {
+            !words::cites_reputation(reply.text)
+        }
         // Disabled; Gmail replies it also for a mailbox that gets too much.
-        Some((Class::Permanent, 2, 1)) => !words::has_other_reason(reply.text),
+        Some((StatusClass::Permanent, 2, 1)) => !words::has_other_reason(reply.text),
         // No route; Postfix replies it also after a malformed DNS answer.
-        Some((Class::Permanent, 4, 4)) => !words::cites_dns_failure(reply.text),
+        Some((StatusClass::Permanent, 4, 4)) => !words::cites_dns_failure(reply.text),
         // Exchange Online replies this for an address that its directory does not hold.
-        Some((Class::Permanent, 4, 1)) => words::not_in_directory(reply.text),
+        Some((StatusClass::Permanent, 4, 1)) => words::not_in_directory(reply.text),
         // General codes, no more than 550; 5.1.351 is Exchange Online's for a refusal by another server.
         // Yandex replies `5.7.1 No such user!`.
         Some(
-            (Class::Permanent, 0 | 1 | 2 | 3 | 5, 0)
-            | (Class::Permanent, 1, 351)
-            | (Class::Permanent, 7, 1),
+            (StatusClass::Permanent, 0 | 1 | 2 | 3 | 5, 0)
+            | (StatusClass::Permanent, 1, 351)
+            | (StatusClass::Permanent, 7, 1),
         ) => words::names_dead_address(reply.text),
         // The code of another class contradicts the reply's.
         Some(_) => false,
@@ -132,12 +134,12 @@ fn is_dead_address(reply: ServerReply<'_>) -> bool {
 impl EnhancedCode {
     /// The code of those three numbers; none where RFC 3463 knows no such code.
     #[must_use]
-    pub fn new(class: Class, subject: u16, detail: u16) -> Option<Self> {
+    pub fn new(class: StatusClass, subject: u16, detail: u16) -> Option<Self> {
         (subject < 1000 && detail < 1000).then_some(Self { class, subject, detail })
     }
 
     #[must_use]
-    pub fn class(self) -> Class {
+    pub fn class(self) -> StatusClass {
         self.class
     }
 
@@ -164,12 +166,12 @@ impl EnhancedCode {
         first.trim_end_matches([':', ';', ',']).parse().ok().or_else(hashed)
     }
 
-    fn parts(self) -> (Class, u16, u16) {
+    fn parts(self) -> (StatusClass, u16, u16) {
         (self.class, self.subject, self.detail)
     }
 }
 
-impl Class {
+impl StatusClass {
     fn of_reply(code: u16) -> Option<Self> {
         match code {
             200..300 => Some(Self::Success),
@@ -194,9 +196,9 @@ impl FromStr for EnhancedCode {
     fn from_str(text: &str) -> Result<Self, InvalidCode> {
         let mut numbers = text.split('.');
         let class = match numbers.next() {
-            Some("2") => Class::Success,
-            Some("4") => Class::Temporary,
-            Some("5") => Class::Permanent,
+            Some("2") => StatusClass::Success,
+            Some("4") => StatusClass::Temporary,
+            Some("5") => StatusClass::Permanent,
             Some(_) | None => return Err(InvalidCode),
         };
         let mut number = || {

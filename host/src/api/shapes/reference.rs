@@ -52,7 +52,7 @@ pub struct DecisionOrMessage(String);
 #[schema(pattern = "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$", example = "plan-policy")]
 pub struct SlotRef(String);
 
-/// How many answers may change: any, none without being asked, or so many.
+/// How many answers may change without the operator's approval: any (`auto`), none (`ask`), or at most this number.
 #[derive(Serialize, ToSchema)]
 #[schema(pattern = "^(auto|ask|[0-9]{1,9})$", example = "ask")]
 pub struct ImpactRule(String);

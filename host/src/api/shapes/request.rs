@@ -210,8 +210,8 @@ pub struct ChangeWebhook {
     /// The wanted types of events.
     #[schema(max_items = 50)]
     types: Option<Vec<String>>,
-    /// One that is activated is told what happens from then on; what waits for one that is disabled
-    /// fails, and can be replayed.
+    /// An active webhook gets the events from its activation on. Waiting deliveries of a disabled one fail, and can be
+    /// replayed.
     state: Option<WebhookState>,
 }
 

@@ -17,7 +17,7 @@ use crate::server;
 use crate::server::data_dir::DataDir;
 use crate::telemetry;
 
-/// The largest component that any server can be told to take.
+/// The largest component that a server can be configured to take.
 const MAX_COMPONENT_BYTES: u64 = 32 << 20;
 
 /// Whose limits hold, and how to answer.
@@ -90,7 +90,7 @@ fn kept_code() -> Option<(PathBuf, [u8; 32])> {
     Some((home.compiled_plugins(), home.master_key().ok()?))
 }
 
-/// How long each stage took; tells `at_end` of each as it ends.
+/// How long each stage took; calls `at_end` for each as it ends.
 pub struct Stopwatch<'a> {
     state: Mutex<Vec<(Stage, Instant, Option<Duration>)>>,
     at_end: &'a (dyn Fn(Stage, Duration) + Send + Sync),

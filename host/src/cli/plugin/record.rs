@@ -27,7 +27,7 @@ use crate::plugin::{CallContext, CallFailure, Kind};
 use crate::server;
 use crate::upkeep::verify_domains::{Lookups, MAX_NAMES, MAX_RECORDS, MAX_ROUNDS, Unjudged};
 
-/// Characters of a case's name.
+/// Characters of a case's name, at most.
 const MAX_CASE_NAME_CHARS: usize = 100;
 
 /// The server's name where no configuration gives one: that of the other golden cases.
