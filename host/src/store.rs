@@ -67,7 +67,7 @@ pub use cancel::Cancellation;
 pub use decisions::{
     DecisionFilter, DecisionPage, DecisionRef, DecisionRow, InvalidDecisionRef, RefusalRecord,
 };
-pub use domain_checks::{CheckRow, Checked, DomainDetails, OtherDomains, Sight};
+pub use domain_checks::{CheckRow, Checked, DomainDetails, OtherDomains, Responsiveness};
 pub use domain_keys::{PublishedKey, SealedKey, SigningKeys};
 pub use domains::{AddingFacts, DomainRow, NewDomain};
 pub use drive_while::drive_while;

@@ -95,7 +95,7 @@ pub async fn changes(
     response
 }
 
-/// The identifier of what was created; the answer stays as it is.
+/// The identifier of what was created; the response is passed on unchanged.
 async fn created(response: Response) -> (Response, Option<String>) {
     if response.status() != StatusCode::CREATED {
         return (response, None);

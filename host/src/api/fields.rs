@@ -9,7 +9,7 @@ use crate::clock::Timestamp;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::management::Change;
 
-/// Unknown members that a warning names.
+/// Unknown members that a warning names, at most.
 const MAX_WARNINGS: usize = 50;
 
 /// The members of a body. One that is null counts as absent, unless [`Self::or_null`] reads it.

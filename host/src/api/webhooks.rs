@@ -155,7 +155,7 @@ pub async fn show(
     Ok(Json(Webhook::new(row, api.clock.now())))
 }
 
-/// Changes a webhook: what is not named stays as it is.
+/// Changes a webhook: fields left out keep their value.
 #[utoipa::path(patch, path = "/v1/webhooks/{webhook}", operation_id = "change_webhook", tag = "webhooks",
     security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),

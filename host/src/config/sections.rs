@@ -33,7 +33,7 @@ pub struct Config {
     pub delivery: Delivery,
     /// The listener for bounces and complaints, and how long they suppress an address.
     pub bounces: Bounces,
-    /// The name servers, and how much they are asked.
+    /// The name servers, and the limits of lookups.
     pub dns: Dns,
     /// Sender domains: what they publish for this server, and when they are checked.
     pub domains: Domains,

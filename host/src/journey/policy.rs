@@ -62,7 +62,7 @@ pub(super) async fn admit<'a>(
         plan::check(plugins, &scope, context, sender, submission, &substance).await?;
     let verified = match sender_domain::check(snapshot, sender, &substance).await {
         Ok(verified) => verified,
-        Err(abort) => return Err(abort.after(decisions)),
+        Err(abort) => return Err(abort.with_earlier_decisions(decisions)),
     };
     decisions.push(verified.decision);
     let is_test = sender.key.mode == Mode::Test || substance.is_sandboxed_trial();

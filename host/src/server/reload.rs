@@ -42,7 +42,7 @@ impl Reloader {
     }
 
     /// Applies what a running server can change, and logs which keys that are. Routes that cannot be used
-    /// leave everything as it is.
+    /// change nothing.
     pub fn apply(&self, new: &Config) {
         match self.try_to_apply(new) {
             Ok(changed) => changed.log(),

@@ -126,7 +126,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let waker = waker(&wake, &clock);
     core.start("commit", commits.run(store.clone(), clock.clone(), waker, stop_core.clone()));
     core.start("domains", Arc::clone(&verifier).run(stop_core.clone()));
-    let parts = delivery::Parts {
+    let parts = delivery::WorkerDependencies {
         store: store.clone(),
         clock: clock.clone(),
         facts: Arc::clone(&facts),

@@ -12,7 +12,7 @@ use crate::domain::state::{DomainKind, Phase, SenderDomain, Standing};
 use crate::id::{AccountId, DomainId, Identifier};
 use crate::store::StoreError;
 
-/// A domain with what the policy said of it.
+/// A domain with the verdict of the policy.
 #[derive(Debug, Clone)]
 pub struct DomainRow {
     pub domain: SenderDomain,

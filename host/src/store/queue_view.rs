@@ -11,7 +11,7 @@ use crate::message::waits_for::WaitsFor;
 use crate::store::StoreError;
 use crate::store::records::Due;
 
-/// Messages of one domain that are counted; of more it is only said that there are more.
+/// Messages of one domain that are counted, at most; of more the answer only tells that there are more.
 pub const MAX_COUNTED: u32 = 20_000;
 /// Octets by which larger messages are grouped.
 const SIZE_STEP: u32 = 1 << 20;

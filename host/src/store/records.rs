@@ -57,7 +57,7 @@ pub enum Acceptance {
 /// How long the answer to a request with an idempotency key is kept for its retries: to a send as to a grant.
 pub const ANSWERS_KEPT: Duration = Duration::from_hours(24);
 
-/// A client's key for a request, and what the request said.
+/// A client's key for a request, and the content of the request.
 #[derive(Debug, Clone)]
 pub struct Idempotency {
     pub key: String,
@@ -348,7 +348,7 @@ pub struct Settlement {
     pub account_id: AccountId,
     /// What becomes of the message.
     pub verdict: AfterAttempt,
-    /// Why, in the words of the server that said it.
+    /// The reason, in the words of the server that replied.
     pub reason: String,
     /// What happened in the attempt.
     pub attempt: AttemptRecord,
@@ -441,7 +441,7 @@ pub enum AttemptEnding {
         /// The enhanced status code (RFC 3463), as in `5.1.1`.
         enhanced: Option<String>,
     },
-    /// No server replied, and the message has not arrived. DNS may have said why, as an enhanced status code.
+    /// No server replied, and the message has not arrived. DNS may have given the reason, as an enhanced status code.
     NoReply { enhanced: Option<String> },
     /// The end of the message was sent, and no reply came.
     MayHaveArrived,

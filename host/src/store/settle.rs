@@ -19,8 +19,8 @@ pub const ANOTHER_FAILURE: &str = "-- settle: another failure
       AND f.updated_at BETWEEN $2 AND $3 LIMIT 1";
 
 impl Store {
-    /// Writes how attempts ended, each with its event. A message that is no longer held stays as it is,
-    /// because a report has ended it meanwhile; what was said in the attempt is kept.
+    /// Writes how attempts ended, each with its event. A message that is no longer held is left unchanged,
+    /// because a report has ended it meanwhile; the transcript of the attempt is kept.
     ///
     /// # Errors
     /// The database failed; nothing was written then.

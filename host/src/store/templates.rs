@@ -256,7 +256,7 @@ impl Store {
         saved.map(|row| column(&row, "edition")).transpose()
     }
 
-    /// Takes one out of service, where the edition is still `seen`; it stays as it is otherwise.
+    /// Takes one out of service, where the edition is still `seen`; otherwise nothing changes.
     pub async fn archive_template(
         &self,
         id: TemplateId,

@@ -78,7 +78,7 @@ pub struct NewFactor {
 pub struct Credentials {
     pub user: UserId,
     pub password: String,
-    /// None leaves the factor as it is.
+    /// `None` keeps the factor.
     pub factor: Option<NewFactor>,
     pub at: Timestamp,
 }

@@ -114,7 +114,7 @@ pub struct Attempt {
     ended_at: String,
     /// `sandbox`, `direct`, or the name of a smarthost.
     route: String,
-    /// The host that was asked.
+    /// The host that was contacted.
     host: Option<String>,
     /// Address and port of that host.
     address: Option<String>,

@@ -16,7 +16,7 @@ use words::{Words, named};
 
 pub use words::Audience;
 
-/// Different words for one reason that an answer has; of more it only says how many there are.
+/// Different texts for one reason that an answer quotes, at most; the others are only counted.
 const MAX_WORDS: usize = 3;
 
 /// Why a message is not on its way to a server now. The list is closed.
@@ -59,7 +59,7 @@ pub enum WaitReason {
     Sending,
 }
 
-/// Why one message waits, or where it has come to rest.
+/// Why one message waits, or its final state.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuedMessage {
@@ -76,9 +76,9 @@ pub struct QueuedMessage {
     /// Since when it is in that state.
     #[schema(format = "date-time")]
     since: String,
-    /// Why it stands there, in the words of the server that said it.
+    /// The reason, in the words of the server that replied.
     reason: String,
-    /// What it waits for; none where nothing is left to be delivered.
+    /// What it waits for; null if nothing is left to be delivered.
     waits_for: Option<WaitReason>,
     /// The same in a sentence.
     explanation: String,
@@ -183,7 +183,7 @@ pub enum QueueHealth {
 }
 
 impl QueuedMessage {
-    /// The answer about a message; `why` is none where nothing is left to be delivered.
+    /// The answer about a message; `why` is null if nothing is left to be delivered.
     pub fn new(
         row: MessageRow,
         why: Option<&WhyMessage>,

@@ -43,7 +43,7 @@ pub struct TemplateSummary {
     published_revision: Option<u64>,
     #[schema(format = "date-time")]
     published_at: Option<String>,
-    /// Whether the draft says something else than the published version.
+    /// Whether the draft differs from the published version.
     has_draft: bool,
     #[schema(format = "date-time")]
     draft_at: Option<String>,
@@ -142,7 +142,7 @@ pub struct UsedBlock {
 #[serde(rename_all = "camelCase")]
 pub struct PublishedTemplate {
     revision: u64,
-    /// The published version said the same already: there is no new one.
+    /// The published version had the same content already: there is no new one.
     unchanged: bool,
     warnings: Vec<Finding>,
     /// What senders have to mend, where it was forced or rolled back.
@@ -534,7 +534,7 @@ pub struct TestTemplate {
 /// What became of a zip file.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TemplateImport {
-    /// Whether the server says now what the file says; of a check, whether it would.
+    /// Whether the server now holds the content of the file; of a check, whether it would.
     success: bool,
     /// Partials, layouts and templates, in the order in which they are published.
     data: Vec<ImportedTemplate>,
@@ -547,7 +547,7 @@ pub struct ImportedTemplate {
     /// `template`, `layout` or `partial`.
     kind: &'static str,
     slug: String,
-    /// `unchanged`, `created`, `changed`, `published` (its draft said the same), `conflict` (it was changed here since
+    /// `unchanged`, `created`, `changed`, `published` (its draft was the same), `conflict` (it was changed here since
     /// the file was exported), `refused`, or `skipped` because another one was refused.
     outcome: &'static str,
     /// The published revision.
