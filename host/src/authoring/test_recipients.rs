@@ -169,6 +169,7 @@ impl Authoring {
             action: "confirm_test_recipient".to_owned(),
             subject: Some(found.address.clone()),
             ip: Some(ip.to_canonical().to_string()),
+            acting: false,
         };
         if let Err(error) = self.store.record_audit(&row).await {
             tracing::error!(%error, action = row.action, "a change was made and could not be written into the audit log");

@@ -196,7 +196,7 @@ impl SlotLine {
             plugin: identity.map_or_else(String::new, |it| format!("{} {}", it.name, it.version)),
             digest: identity.map_or_else(String::new, |it| short(&it.digest)),
             micros: active.map_or_else(String::new, micros),
-            trapped: active.map_or(0, |it| it.stats().trapped()),
+            trapped: active.map_or(0, |it| it.stats().failed()),
             wants: wants.map(str::to_owned),
         }
     }
@@ -217,14 +217,14 @@ impl ActiveView {
             since: since.map(|at| When::of(at, now)),
             calls: count(stats.calls()),
             micros: micros(active),
-            trapped: stats.trapped(),
+            trapped: stats.failed(),
             gave_up: stats.gave_up(),
             inputs: stats.inputs_in_quarantine(),
             on_failure: match active.config().on_failure {
                 OnFailure::Closed => "the send is refused, and nothing is charged",
                 OnFailure::Builtin => "the built-in plugin of the kind decides",
             },
-            settings: settings(&active.recipe().settings, &manifest.settings_schema),
+            settings: settings(&active.generation_config().settings, &manifest.settings_schema),
             shadow: view.shadow.clone().map(|it| Comparison {
                 title: "Live calls that it answered in the shadow, before it was active",
                 compared: number(i64::from(it.compared)),
