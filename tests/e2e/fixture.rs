@@ -55,6 +55,18 @@ pub fn publish(
     server.cli(&all)
 }
 
+/// Puts a text that never ends into a published version, as a server left it there that did not try templates without
+/// examples: today publishing refuses it.
+pub fn publish_harmful(server: &Server, account: &str, slug: &str, text: &str) {
+    let harmless = Template { subject: "s", text: Some("harmless"), ..Template::default() };
+    publish(server, account, slug, &harmless, &[]);
+    let file = server.data_dir().join("waxwing.db");
+    let database = rusqlite::Connection::open(file).expect("the database opens");
+    let statement = "UPDATE template_versions SET source = json_set(source, '$.text', ?1)
+                     WHERE template_id = (SELECT id FROM templates WHERE kind = 'template' AND slug = ?2)";
+    assert_eq!(database.execute(statement, (text, slug)).expect("written"), 1);
+}
+
 /// Runs a script that reads `input` and prints JSON, in this Python.
 pub fn run_python(python: &Path, script: &str, input: &[u8]) -> Value {
     let printed = waxwing_tools::run_python(python, script, input);

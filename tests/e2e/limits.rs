@@ -4,13 +4,13 @@
 use serde_json::json;
 use waxwing_tests::{Launch, Server};
 
-use crate::fixture::{Database, Template, message, publish, with};
+use crate::fixture::{Database, Template, message, publish, publish_harmful, with};
 
 /// Publishes templates, sends each three times, and asserts that each is refused for good, with the limit.
-async fn assert_stopped(server: &Server, harmful: &[(&str, Template<'_>, &str)]) {
+async fn assert_stopped(server: &Server, harmful: &[(&str, &str, &str)]) {
     let account = server.dev_output("accountId").to_owned();
-    for (slug, template, _) in harmful {
-        publish(server, &account, slug, template, &[]);
+    for (slug, text, _) in harmful {
+        publish_harmful(server, &account, slug, text);
     }
     let balance = server.balance(&account);
     for _ in 0..3 {
@@ -34,16 +34,12 @@ async fn assert_stopped(server: &Server, harmful: &[(&str, Template<'_>, &str)])
     Database::of(server).await.assert_sound().await;
 }
 
-fn text(source: &str) -> Template<'_> {
-    Template { subject: "s", text: Some(source), ..Template::default() }
-}
-
 #[tokio::test]
 async fn a_template_that_loops_for_ever_is_stopped() {
     let server = Server::dev();
     let endless = "{% for i in (1..9000000000000) %}{% assign x = i %}{% endfor %}";
     let nested = "{% for a in (1..99999) %}{% for b in (1..99999) %}{% endfor %}{% endfor %}";
-    let harmful = [("endless", text(endless), "call_ms"), ("nested", text(nested), "call_ms")];
+    let harmful = [("endless", endless, "call_ms"), ("nested", nested, "call_ms")];
     assert_stopped(&server, &harmful).await;
 }
 
@@ -55,7 +51,7 @@ async fn a_template_that_allocates_without_end_is_stopped() {
     let server = Server::start(Launch::dev().with("plugins", "limits", limits));
     let doubling = "{% assign x = 'aaaaaaaaaaaaaaaa' %}\
                     {% for i in (1..40) %}{% assign x = x | append: x %}{% endfor %}";
-    assert_stopped(&server, &[("doubling", text(doubling), "memory_bytes")]).await;
+    assert_stopped(&server, &[("doubling", doubling, "memory_bytes")]).await;
 }
 
 #[tokio::test]
@@ -64,7 +60,7 @@ async fn a_template_that_writes_without_end_is_stopped() {
         "{renderer={call_ms=20000,prepare_ms=5000,memory_bytes=67108864,output_bytes=8388608}}";
     let server = Server::start(Launch::dev().with("plugins", "limits", limits));
     let long = "{% for i in (1..2000000) %}0123456789{% endfor %}";
-    assert_stopped(&server, &[("long", text(long), "_bytes")]).await;
+    assert_stopped(&server, &[("long", long, "_bytes")]).await;
 }
 
 #[tokio::test]
@@ -72,7 +68,7 @@ async fn a_harmful_template_does_not_hold_up_the_others() {
     let server = Server::dev();
     let account = server.dev_output("accountId").to_owned();
     let endless = "{% for i in (1..9000000000000) %}{% endfor %}";
-    publish(&server, &account, "endless", &text(endless), &[]);
+    publish_harmful(&server, &account, "endless", endless);
     let harmful = with(message("a@example.com"), "template", json!("endless"));
     let good = message("good@example.com");
     let harm = futures_util::future::join_all((0..8).map(|_| server.send(server.key(), &harmful)));
@@ -88,7 +84,8 @@ async fn data_can_not_make_a_good_template_harmful() {
     let server = Server::dev();
     let account = server.dev_output("accountId").to_owned();
     let counted = "{% for i in (1..n) %}{{ i }}{% endfor %}";
-    publish(&server, &account, "counted", &text(counted), &[]);
+    let counted = Template { subject: "s", text: Some(counted), ..Template::default() };
+    publish(&server, &account, "counted", &counted, &[]);
     let send = async |n: serde_json::Value| {
         let body = with(message("a@example.com"), "template", json!("counted"));
         server.send(server.key(), &with(body, "data", json!({"n": n}))).await

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use waxwing_tests::{Answer, Server};
 
 use super::{Component, RENDERER, note, of_kind, refused, sent, server};
-use crate::fixture::{Template, publish, with};
+use crate::fixture::{Template, publish, publish_harmful, with};
 
 /// `poison-renderer` panics on the text `POISON`.
 fn publish_text(server: &Server, slug: &str, text: &str) {
@@ -107,7 +107,7 @@ async fn data_that_is_too_much_work_is_refused_and_others_are_served() {
 async fn a_template_that_is_too_much_work_for_its_own_example_is_to_blame() {
     let server = server();
     let endless = "{% for a in (1..1000000) %}{% for b in (1..1000000) %}{% endfor %}{% endfor %}";
-    publish_text(&server, "endless", endless);
+    publish_harmful(&server, server.dev_output("accountId"), "endless", endless);
     let answer = send(&server, "endless").await;
     answer.assert_refused(500, "INTERNAL");
     let words = answer.body["message"].as_str().expect("a message");

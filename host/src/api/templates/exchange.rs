@@ -82,7 +82,8 @@ pub async fn export_one(
 }
 
 /// Brings templates, layouts and partials to say what a zip file says. All of it is judged first: where one thing is
-/// refused, nothing is changed. Nothing is deleted.
+/// refused, nothing is changed. Then they are written one by one: where another author changes one meanwhile, or the
+/// server ends, the same import does the rest when it is repeated. Nothing is deleted.
 #[utoipa::path(post, path = "/v1/template-archive", operation_id = "import_templates", tag = "templates",
     security(("apiKey" = [])),
     params(("owner" = inline(Option<super::super::shapes::TemplateOwner>), Query, description = "Whose; the account's"),

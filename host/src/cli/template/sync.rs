@@ -31,7 +31,7 @@ use crate::template::slug::Slug;
 
 const ARCHIVE: &str = "/v1/template-archive";
 
-/// Publish a folder of templates, or a zip file of one: what differs on the server is changed, all of it or nothing
+/// Publish a folder of templates, or a zip file of one: what differs on the server is changed; where one thing is refused, nothing is
 #[derive(Debug, Args)]
 #[command(after_help = "\
 What is pushed is published, as with Postmark's command line; --draft leaves drafts, which nobody is sent.
