@@ -72,7 +72,7 @@ pub struct VersionRow {
     /// Why, in the author's words.
     pub note: Option<String>,
     pub created_at: Timestamp,
-    /// When it was brought back, newest first; of a page at most [`MAX_REPUBLICATIONS`].
+    /// When it was brought back, newest first; of a page of versions at most 200.
     pub republications: Vec<Republication>,
 }
 
