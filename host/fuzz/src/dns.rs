@@ -13,7 +13,7 @@ pub fn check(input: &[u8]) {
         assert!(!policy.allows(".") && !policy.allows("*.example.com"));
     }
     let records: Vec<&[u8]> = input.split(|it| *it == b'\n').collect();
-    if let Some(id) = mta_sts::announced(&records) {
+    if let Some(id) = mta_sts::record_id(&records) {
         assert!((1..=32).contains(&id.len()) && id.bytes().all(|it| it.is_ascii_alphanumeric()));
     }
     let Ok(text) = str::from_utf8(input) else { return };
