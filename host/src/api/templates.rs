@@ -7,7 +7,7 @@ pub mod contract;
 pub mod exchange;
 mod fields;
 mod page;
-mod refused;
+pub mod refused;
 
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
