@@ -5,6 +5,7 @@ mod audit;
 mod browser;
 mod guard;
 mod pages;
+mod templates;
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};

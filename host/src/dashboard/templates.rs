@@ -173,7 +173,10 @@ pub async fn create(
     match created {
         Ok(row) => {
             let change = ("create_template", Some(row.slug.to_string()));
-            dashboard.people.record_in_account(&visitor.person, change, &visitor.guest.from).await?;
+            dashboard
+                .people
+                .record_in_account(&visitor.person, change, &visitor.guest.from)
+                .await?;
             Ok(to(&format!("/app/templates/{}", row.slug)))
         }
         Err(

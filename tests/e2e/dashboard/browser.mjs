@@ -22,7 +22,7 @@ try {
     const [cookie] = (await context.cookies()).filter((it) => it.name === '__Host-waxwing');
     ok(cookie.secure && cookie.httpOnly && cookie.sameSite === 'Lax', JSON.stringify(cookie));
 
-    for (const path of ['/app', '/app/messages', `/app/messages/${message}`, '/app/keys', '/app/keys/new', '/app/profile']) {
+    for (const path of ['/app', '/app/messages', `/app/messages/${message}`, '/app/keys', '/app/keys/new', '/app/templates', '/app/templates/new', '/app/profile']) {
       const answer = await page.goto(base + path, { waitUntil: 'load' });
       equal(answer.status(), 200, path);
       const wide = await page.locator('html').evaluate((it) => it.scrollWidth - it.clientWidth);
