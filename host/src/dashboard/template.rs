@@ -212,7 +212,18 @@ fn answer(error: AuthoringError) -> Result<(StatusCode, Answer), Failure> {
         | AuthoringError::Sent { .. } => {
             Ok((StatusCode::CONFLICT, Answer { fault, ..Answer::default() }))
         }
-        other => Err(failed(other)),
+        other @ (AuthoringError::Store(_)
+        | AuthoringError::Folder(_)
+        | AuthoringError::Files(_)
+        | AuthoringError::Plugin(_)
+        | AuthoringError::Refused(_)
+        | AuthoringError::Missing { .. }
+        | AuthoringError::NoVersion { .. }
+        | AuthoringError::NoExample { .. }
+        | AuthoringError::NoStarter { .. }
+        | AuthoringError::Large
+        | AuthoringError::Touched { .. }
+        | AuthoringError::TooManyTouched { .. }) => Err(failed(other)),
     }
 }
 
@@ -319,14 +330,14 @@ pub async fn preview(
     };
     let (status, html) = match preview {
         Ok(preview) => {
-            let text = |it: String| format!("<pre>{}</pre>", askama_escaped(&it));
+            let text = |it: String| format!("<pre>{}</pre>", escaped(&it));
             let html = preview.parts.html;
             (StatusCode::OK, html.unwrap_or_else(|| text(preview.parts.text.unwrap_or_default())))
         }
         Err(error @ AuthoringError::Missing { .. }) => return Err(failed(error)),
         Err(error) => {
             let status = StatusCode::UNPROCESSABLE_ENTITY;
-            (status, format!("<p>{}</p>", askama_escaped(&sentence(&error.to_string()))))
+            (status, format!("<p>{}</p>", escaped(&sentence(&error.to_string()))))
         }
     };
     let mut response = (status, Html(html)).into_response();
@@ -334,7 +345,7 @@ pub async fn preview(
     Ok(response)
 }
 
-fn askama_escaped(text: &str) -> String {
+fn escaped(text: &str) -> String {
     askama::filters::escape(text, askama::filters::Html)
         .map(|it| it.to_string())
         .unwrap_or_default()

@@ -159,15 +159,14 @@ pub async fn create(
     let author = Author::of(&visitor)?;
     let (slug, starter) = (form.get("slug").trim(), form.get("starter"));
     let authoring = &dashboard.api.authoring;
-    let created = match slug.parse::<Slug>() {
-        Err(error) => Err(AuthoringError::fault("", "invalid", error.to_string())),
-        Ok(_) => {
-            let place = place(&visitor, slug)?;
-            if starter.is_empty() {
-                authoring.create(&place, &TemplateSource::default(), author.name()).await
-            } else {
-                authoring.create_from_starter(&place, starter, author.name()).await
-            }
+    let created = if let Err(error) = slug.parse::<Slug>() {
+        Err(AuthoringError::fault("", "invalid", error.to_string()))
+    } else {
+        let place = place(&visitor, slug)?;
+        if starter.is_empty() {
+            authoring.create(&place, &TemplateSource::default(), author.name()).await
+        } else {
+            authoring.create_from_starter(&place, starter, author.name()).await
         }
     };
     match created {
