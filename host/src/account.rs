@@ -5,6 +5,7 @@ pub mod ip_network;
 pub mod key;
 pub mod plan;
 pub mod role;
+pub mod secret;
 
 use std::str::FromStr;
 

@@ -36,13 +36,14 @@ mod state;
 mod suppressions;
 mod surround;
 pub mod templates;
+mod test_recipients;
 mod webhooks;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post, put};
+use axum::routing::{delete, get, post, put};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
@@ -118,6 +119,8 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/suppressions", get(suppressions::list).post(suppressions::add))
         .route("/v1/suppressions/batch", post(suppressions::add_batch))
         .route("/v1/suppressions/{address}", get(suppressions::show).delete(suppressions::delete))
+        .route("/v1/test-recipients", get(test_recipients::list).post(test_recipients::add))
+        .route("/v1/test-recipients/{address}", delete(test_recipients::delete))
         .route("/v1/webhooks", get(webhooks::list).post(webhooks::create))
         .route(
             "/v1/webhooks/{webhook}",

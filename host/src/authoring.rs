@@ -21,9 +21,11 @@ mod manage;
 mod mjml;
 mod parse;
 pub mod preview;
+mod probe;
 mod publish;
 mod resolve;
 mod suggest;
+pub mod test_recipients;
 pub mod trial_send;
 
 use std::sync::Arc;

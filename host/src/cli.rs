@@ -80,7 +80,7 @@ enum Command {
     #[command(subcommand)]
     Webhook(webhook::WebhookCommand),
     /// Compile a component for the server that is this process's parent
-    #[command(name = compiler::COMMAND, hide = true)]
+    #[command(name = compiler::CHILD_SUBCOMMAND, hide = true)]
     CompilePlugin { memory_bytes: u64, seconds: u64 },
 }
 

@@ -1,6 +1,6 @@
 //! The wall clock: the only place below the wiring that reads the time.
 
-pub mod once_a_minute;
+pub mod log_throttle;
 pub mod watch;
 
 use std::fmt;
@@ -41,14 +41,14 @@ impl Clock {
         }
     }
 
-    /// Sets a manual clock, backwards too; the system's clock stays as it is.
+    /// Sets a manual clock, backwards too; the system's clock is unaffected.
     pub fn set(&self, to: Timestamp) {
         if let Some(manual) = &self.0 {
             manual.store(to.0, Ordering::SeqCst);
         }
     }
 
-    /// Moves a manual clock; the system's clock stays as it is.
+    /// Moves a manual clock; the system's clock is unaffected.
     pub fn advance(&self, by: Duration) {
         if let Some(manual) = &self.0 {
             manual.fetch_add(millis(by), Ordering::SeqCst);

@@ -14,6 +14,7 @@ mod limits;
 mod listen;
 mod listeners;
 mod log_filter;
+mod people;
 mod plugins;
 mod read;
 mod retention;
@@ -37,6 +38,7 @@ pub use limits::Limits;
 pub use listen::{InvalidListen, Listen, ListenAddresses};
 pub use listeners::{Listener, listeners};
 pub use log_filter::{InvalidLogFilter, LogFilter};
+pub use people::People;
 pub use plugins::Plugins;
 use read::Written;
 pub use retention::Retention;
@@ -129,6 +131,7 @@ impl Config {
         self.domains.check(&mut violations);
         self.webhooks.check(&mut violations);
         self.credits.check(&mut violations);
+        self.people.check(&mut violations);
         self.retention.check(&mut violations);
         violations.must(!self.store.data_dir.as_os_str().is_empty(), "store.data_dir: not empty");
         violations.must(

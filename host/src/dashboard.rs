@@ -5,20 +5,29 @@
 //! function that changes something, not here.
 
 mod access;
+mod acting;
 mod assets;
+mod audit;
+mod forgotten;
 mod form;
 mod frame;
 mod guard;
+mod inbox;
 mod keys;
 mod log_in;
+mod mail;
 mod message;
 mod messages;
+mod ops;
 mod overview;
 mod profile;
 mod response;
+pub mod setting;
 pub mod state;
+mod team;
 mod template;
 mod templates;
+mod test_recipient;
 mod versions;
 mod words;
 
@@ -39,6 +48,8 @@ pub fn router(dashboard: Dashboard) -> Router {
         .route("/setup/{link}", get(access::set_up).post(access::set_up_typed))
         .route("/invite/{link}", get(access::invitation).post(access::invitation_typed))
         .route("/reset/{link}", get(access::reset).post(access::reset_typed))
+        .route("/test-recipients/{link}", get(test_recipient::ask).post(test_recipient::confirm))
+        .route("/forgotten", get(forgotten::ask).post(forgotten::send))
         .route("/theme", post(frame::choose_theme))
         .route("/app", get(overview::show))
         .route("/app/account", post(overview::show_account))
@@ -69,8 +80,16 @@ pub fn router(dashboard: Dashboard) -> Router {
         .route("/app/profile/sessions/{id}/end", post(profile::end_session))
         .route("/app/profile/factor", get(profile::ask_factor).post(profile::set_factor))
         .route("/app/profile/factor/remove", post(profile::remove_factor))
+        .route("/app/team", get(team::list).post(team::invite))
+        .route("/app/team/{id}/role", post(team::change_role))
+        .route("/app/team/{id}/again", post(team::again))
+        .route("/app/team/{id}/remove", get(team::confirm).post(team::remove))
+        .route("/app/audit", get(audit::list))
+        .route("/app/inbox", get(inbox::list))
+        .route("/app/acting/end", post(acting::end))
         .route("/app/verify", get(profile::ask_password).post(profile::step_up))
         .route("/app/{*rest}", get(response::missing))
+        .merge(ops::router())
         .route_layer(from_fn(guard::from_own_pages))
         .layer(map_response(response::with_policy))
         .merge(assets::router())

@@ -1,7 +1,7 @@
-//! DNS: facts, never verdicts. What was asked and seen, of whom and when, to the exact byte.
+//! DNS: facts, never verdicts. Queries and answers, with server and time, to the exact byte.
 //!
 //! Names are absolute: no search domain and no hosts file is ever used. "Does not exist" and "no
-//! data" are only said when a name server said so; whatever else goes wrong is a failure.
+//! data" are only reported when a name server answered so; everything else is a failure.
 
 mod chain;
 mod dispatch;
@@ -16,7 +16,7 @@ mod text;
 mod tests;
 
 pub use observation::{Answer, Observation, Outcome, RecordType};
-pub use reach::Reach;
+pub use reach::{Reach, not_public};
 pub use settings::Settings;
 pub use text::text;
 
@@ -111,7 +111,7 @@ impl Resolver {
 }
 
 impl Resolver {
-    /// What is said of a lookup that was given up while it waited.
+    /// The observation of a lookup that was given up while it waited.
     #[must_use]
     pub fn unseen(&self) -> Observation {
         Observation {

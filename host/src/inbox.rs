@@ -20,7 +20,7 @@ pub enum InboxError {
     File {
         /// What was being done.
         operation: &'static str,
-        /// What the database said.
+        /// The error of the database.
         source: sqlx::Error,
     },
     /// An address that other machines can reach.
@@ -32,7 +32,7 @@ pub enum InboxError {
 }
 
 impl InboxError {
-    /// Adds what was being done to what the database said.
+    /// Adds the operation to the error of the database.
     fn during(operation: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
         move |source| Self::File { operation, source }
     }

@@ -30,7 +30,7 @@ use commit::draft::Draft;
 use commit::idempotent_reply::kept_reply;
 
 pub use accept::request::Request;
-pub use commit::receipt::Reply;
+pub use commit::receipt::{Receipt, Reply};
 
 /// The one way from a request to a stored message.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ pub mod plans;
 /// What becomes of a value that may be absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Change<T> {
-    /// It stays as it is.
+    /// The value stays.
     #[default]
     Keep,
     /// It is taken away.

@@ -1,30 +1,33 @@
 //! People: how they log in, how long that lasts, and what each may do. The dashboard and the command line call the
 //! same functions; whatever changes something writes it into the audit log.
 
+mod acting;
 pub mod audit;
 mod factor;
 mod links;
 mod log_in;
 mod members;
 mod passwords;
-mod secret;
 mod sessions;
+mod team;
 
 use std::sync::Arc;
 
 use crate::account::role::{Role, RoleTooLow};
+pub use crate::account::secret::Secret;
 use crate::clock::Clock;
 use crate::id::AccountId;
 use crate::journey::accept::rate_limit::RateLimits;
 use crate::store::seal::Seal;
 use crate::store::{AuditRow, PersonRow, SessionRow, Store, StoreError};
+pub use acting::ActingError;
 pub use factor::{Enrolment, FactorError, qr_code};
 pub use links::{Choice, LinkError, OneTimeLink, SetUp};
 pub use log_in::{LogInError, LoggedIn};
 pub use members::{MAX_USERS_PER_PAGE, MemberError, NewMember};
 pub use passwords::{PasswordError, Passwords};
-pub use secret::Secret;
 pub use sessions::{Origin, SESSION_LIFE, STEP_UP};
+pub use team::{Invited, MAX_MEMBERS, TeamError, TeamMember};
 
 /// All that the functions of this room need.
 #[derive(Debug)]
@@ -53,6 +56,8 @@ pub struct Membership {
     pub account: AccountId,
     pub account_name: String,
     pub role: Role,
+    /// Whether the person is an operator who acts as the account.
+    pub is_acting: bool,
 }
 
 impl Membership {

@@ -28,7 +28,7 @@ pub use runtime::bindings::types::{CallContext, Diagnostic, Pair, Severity};
 pub use runtime::error::CallFailure;
 pub use runtime::kind::Kind;
 pub use runtime::limits::{CallLimits, Limits};
-pub use runtime::log::Line;
+pub use runtime::log::{CallPurpose, Line};
 pub use runtime::pool::Instances;
 pub use runtime::stage::{Progress, Stage};
 pub use runtime::world::Manifest;

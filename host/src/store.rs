@@ -44,6 +44,7 @@ mod settle;
 mod sts;
 mod suppressions;
 mod templates;
+mod test_recipients;
 mod upkeep;
 mod users;
 mod webhooks;
@@ -60,13 +61,13 @@ use std::sync::Arc;
 
 use crate::clock::Timestamp;
 use crate::id::AccountId;
-pub use accounts::{AccountRow, LedgerRow};
+pub use accounts::{AccountRow, LedgerRow, SentLately};
 pub use audit::{ActorId, AuditRow};
 pub use cancel::Cancellation;
 pub use decisions::{
     DecisionFilter, DecisionPage, DecisionRef, DecisionRow, InvalidDecisionRef, RefusalRecord,
 };
-pub use domain_checks::{CheckRow, Checked, DomainDetails, OtherDomains, Sight};
+pub use domain_checks::{CheckRow, Checked, DomainDetails, OtherDomains, Responsiveness};
 pub use domain_keys::{PublishedKey, SealedKey, SigningKeys};
 pub use domains::{AddingFacts, DomainRow, NewDomain};
 pub use drive_while::drive_while;
@@ -79,7 +80,9 @@ pub use kept_answers::Origin;
 pub use message_details::{AttemptRow, MessageDetails, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
 pub use one_time_links::{LinkPurpose, LinkRow};
-pub use queue_view::{LastAttempt, MAX_COUNTED, Queued, WaitingGroup};
+pub use queue_view::{
+    DestinationRow, LastAttempt, MAX_COUNTED, MAX_LISTED_MESSAGES, Queued, WaitingGroup,
+};
 pub use reports::{NewReport, Recorded, ReportKind, Reported};
 pub use retention::{FinishedPlace, Walked};
 pub use retry::{RetryFilter, RetryOutcome};
@@ -88,10 +91,15 @@ pub use sessions::SessionRow;
 pub use sts::StsRow;
 pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};
 pub use templates::{
-    AddedTemplate, DraftRow, NewTemplate, NewVersion, Publication, Published, TemplateFilter,
-    TemplateOwner, TemplateRow, UserRow, VersionRow,
+    AddedTemplate, DraftRow, NewTemplate, NewVersion, Publication, Published, Republication,
+    TemplateFilter, TemplateOwner, TemplateRow, UserRow, VersionRow,
 };
-pub use users::{Credentials, FactorRow, MembershipRow, NewFactor, NewUser, PersonRow};
+pub use test_recipients::{
+    AskingFacts, CONFIRMATION_LIFE, Confirmation, ConfirmationMail, RecentMails, TestRecipientRow,
+};
+pub use users::{
+    Credentials, FactorRow, MemberChange, MemberRow, MembershipRow, NewFactor, NewUser, PersonRow,
+};
 pub use webhooks::{
     Backlog, DeliveryAttempt, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery,
     EndpointHistory, EventSubject, MessageSubject, NewDelivery, NewWebhook, NextAttempt,

@@ -4,7 +4,7 @@
 //! - [`account`], [`template_use`], [`domain`], [`answered`], [`template`] are plausible inputs. Every
 //!   value can be changed with struct update: `Account { paid: true, ..account("pro") }`. The
 //!   plugin's own self-test may use them too.
-//! - [`logs`] and [`counts`] are what the plugin told the host.
+//! - [`logs`] and [`counts`] are what the plugin logged and counted.
 //! - [`cases`] runs the golden cases of `waxwing plugin test`:
 //!
 //! ```no_run

@@ -4,7 +4,9 @@ mod access;
 mod audit;
 mod browser;
 mod guard;
+mod ops;
 mod pages;
+mod people;
 mod templates;
 
 use std::fmt::Write as _;

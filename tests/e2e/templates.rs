@@ -1,10 +1,13 @@
 //! A template is held against what it says of itself before it is published, and at every send.
 
 mod blocks;
+mod compiler;
 mod contract;
 mod day;
 mod hostile;
+mod interrupted;
 mod mjml;
+mod recipients;
 mod repository;
 mod snippets;
 mod types;

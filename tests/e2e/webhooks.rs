@@ -4,7 +4,7 @@
 mod api;
 mod events;
 mod flaky;
-mod inside;
+mod private_addresses;
 mod libraries;
 mod retries;
 

@@ -8,7 +8,7 @@ const HOMES: [(&str, &[&str]); 16] = [
     (".spawn(", &["server/tasks.rs", "plugin/runtime/ticker.rs", "plugin/runtime/compiler"]),
     ("SystemTime::now", &["clock.rs"]),
     ("getrandom::", &["id.rs"]),
-    ("std::env::", &["cli/", "server/plugins.rs"]),
+    ("std::env::", &["cli/", "server/plugins.rs", "server/settings.rs"]),
     ("println!", &["cli"]),
     ("sql(\"", &["store"]),
     // Which database there is. The sandbox inbox has a file of its own.

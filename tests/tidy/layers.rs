@@ -25,7 +25,7 @@ const RANKS: [&[&str]; 14] = [
 /// The submodules of modules by rank, lowest first: the steps of the journey, the parts of delivery, of the plugin
 /// host, of the command line and of the wiring. A submodule imports from lower ones only, and never from one of its own rank.
 const SUBMODULES: [(&str, &[&[&str]]); 14] = [
-    ("account", &[&["brand", "ip_network", "plan", "role"], &["key"]]),
+    ("account", &[&["brand", "ip_network", "plan", "role", "secret"], &["key"]]),
     (
         "dns",
         &[
@@ -54,8 +54,11 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "plugins",
                 "retention",
                 "smtp",
+                "store",
                 "webhooks",
             ],
+            // Has a secret, as smarthosts have.
+            &["people"],
             &["sections"],
             &["changes", "listeners", "read"],
         ],
@@ -120,7 +123,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "templates",
                 "webhooks",
             ],
-            &["decisions", "messages"],
+            &["decisions", "messages", "test_recipients"],
             &["openapi"],
             &["audit", "docs"],
         ],
@@ -133,6 +136,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "descriptors",
                 "directory",
                 "resolvers",
+                "settings",
                 "tasks",
                 "tcp_listener",
             ],

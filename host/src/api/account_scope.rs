@@ -32,7 +32,7 @@ enum By {
     Operator(Operator),
 }
 
-/// The part of the query that says which account is meant.
+/// The query parameter that names the account.
 #[derive(Debug, Deserialize)]
 struct AccountQuery {
     account: Option<AccountId>,

@@ -83,6 +83,7 @@ pub async fn changes(
         at: api.clock.now(),
         account: account.filter(|_| !path.starts_with(PLUGINS)),
         actor: key.map_or(ActorId::ControlToken, |(key, _)| ActorId::Key(key)),
+        acting: false,
         actor_name: name,
         action: action.clone(),
         subject: created.or(subject),
@@ -94,7 +95,7 @@ pub async fn changes(
     response
 }
 
-/// The identifier of what was created; the answer stays as it is.
+/// The identifier of what was created; the response is passed on unchanged.
 async fn created(response: Response) -> (Response, Option<String>) {
     if response.status() != StatusCode::CREATED {
         return (response, None);

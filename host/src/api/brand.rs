@@ -22,7 +22,7 @@ pub async fn show(admin: Admin, State(api): State<Api>) -> Result<Json<Brand>, P
     Ok(Json(Brand::from(&row.account.brand)))
 }
 
-/// Changes the account's brand: what is not named stays as it is, and null clears a value. The next
+/// Changes the account's brand: fields left out keep their value, and null clears a value. The next
 /// send is rendered with the new values.
 #[utoipa::path(patch, path = "/v1/brand", operation_id = "change_brand", tag = "brand",
     security(("apiKey" = [])),

@@ -9,7 +9,7 @@ use crate::clock::Timestamp;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::management::Change;
 
-/// Unknown members that a warning names.
+/// Unknown members that a warning names, at most.
 const MAX_WARNINGS: usize = 50;
 
 /// The members of a body. One that is null counts as absent, unless [`Self::or_null`] reads it.
@@ -93,6 +93,15 @@ impl<'a> Fields<'a> {
         let parsed: Vec<Option<T>> =
             items.map(|(index, item)| self.one(&format!("{name}[{index}]"), item)).collect();
         parsed.into_iter().collect()
+    }
+
+    /// Makes a fault of each member that was not read, where a warning would come too late.
+    pub fn refuse_unknown(&mut self) {
+        let message = format!("is not known; known are {}", self.known.join(", "));
+        let members = self.members.keys().filter(|it| !self.known.contains(&it.as_str()));
+        for name in members.take(MAX_WARNINGS) {
+            self.faults.push(Fault::new(name, "unknown", &*message));
+        }
     }
 
     /// The warnings about members that mean nothing here.

@@ -61,7 +61,7 @@ pub async fn list(
     Ok(Json(Page::new(keys, next)))
 }
 
-/// Makes a key, which is told this once.
+/// Makes a key; its secret is shown only once.
 ///
 /// It gets no more than the key of the request has: mode, scopes, domains, templates, networks and end. With `account` an operator gives what it likes; a further operator gets no more
 /// networks and no later end than its own.

@@ -109,9 +109,10 @@ pub async fn raw(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let row = find(&api, &admin, &id).await?;
-    let content = api.store.body(row.id).await?;
+    let content = messages::content(&api.store, &row).await?;
     let content = content.ok_or_else(|| {
-        let message = format!("the content of {} is no longer kept", row.id);
+        let message =
+            format!("the content of {} is no longer kept, or is for its recipient alone", row.id);
         Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
     })?;
     let mut response = content.into_response();

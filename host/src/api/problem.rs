@@ -214,7 +214,7 @@ pub async fn method_not_allowed(request: Request) -> Problem {
 }
 
 /// Turns what else refuses on this server, an extractor or another router, into the one shape. A page
-/// for people stays as it is.
+/// for people is unchanged.
 #[must_use]
 pub fn as_problem(response: Response) -> Response {
     let status = response.status();

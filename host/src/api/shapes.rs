@@ -20,6 +20,7 @@ mod request;
 mod send;
 mod suppression;
 mod template;
+mod test_recipient;
 mod webhook;
 
 pub use account::{Account, AccountPage};
@@ -36,14 +37,14 @@ pub use operator::{DecisionRecord, Installed, LogPage, Slot};
 pub use page::{Listing, Page};
 pub use plan::PlanList;
 pub use problem::{Fault, Problem};
-pub use queue::{Audience, QueuedDomain, QueuedMessage};
+pub use queue::{Audience, QueuedDomain, QueuedGroup, QueuedMessage};
 pub use reference::{
     Archive, Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit, SlotRef,
 };
 pub use refusals::{
     AuthorReadRefusals, AuthorRefusals, BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals,
     OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals, ResendRefusals,
-    StateRefusals,
+    StateRefusals, TestRecipientRefusals,
 };
 pub use request::{
     AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey, IfMatch,
@@ -61,6 +62,9 @@ pub use template::{
     TemplateList, TemplatePreview, TemplateSchema, TemplateSnippets, TemplateSummary,
     TemplateValidation, TemplateVersion, TemplateVersionList, TemplateVersionSummary, TestTemplate,
     ValidateTemplate, etag as template_etag,
+};
+pub use test_recipient::{
+    DeletedTestRecipient, NewTestRecipient, TestRecipient, TestRecipientList,
 };
 pub use webhook::{
     DeletedWebhook, DeliveryState, NewWebhook, Replayed, Webhook, WebhookDelivery,

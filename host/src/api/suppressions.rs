@@ -29,7 +29,7 @@ use parse::{FIELDS, items, wanted};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ListQuery {
-    /// At most so many; 50 where nothing is said, and never more than 500.
+    /// Items of a page, at most 500. Default: 50.
     #[param(inline, value_type = Option<super::shapes::Limit>)]
     limit: Option<u32>,
     /// Those behind this address: the last one of the page before, or its `next`.
@@ -73,8 +73,8 @@ pub async fn list(
     Ok(Json(Page::new(page.suppressions, page.next)))
 }
 
-/// Puts an address on the list. What stands there already and is stronger, such as a complaint or an
-/// entry without an end, stays; the answer says how the address stands there now.
+/// Puts an address on the list. An existing entry that is stronger, such as a complaint or an
+/// entry without an end, stays; the answer shows the entry that holds now.
 #[utoipa::path(post, path = "/v1/suppressions", operation_id = "add_suppression",
     tag = "suppressions", security(("apiKey" = [])),
     request_body = super::shapes::NewSuppression,

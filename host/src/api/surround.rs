@@ -66,7 +66,7 @@ pub async fn surround(
     response
 }
 
-/// Answers are for who asked, and are what their type says. A route that says something else is right.
+/// Responses are private to the caller and are what their media type says, unless the route has set these headers itself.
 fn keep_private(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

@@ -388,7 +388,8 @@ pub async fn preview(State(api): State<Api>, request: Request) -> Result<Respons
     Ok(Json(TemplatePreview::from(preview)).into_response())
 }
 
-/// Sends the newest source through the whole journey into the sandbox inbox, free of charge.
+/// Sends the newest source through the whole journey: to confirmed test recipients really, charged as any other send and
+/// with `[Test]` before its subject; to all others into the sandbox inbox, free of charge and with a warning.
 #[utoipa::path(post, path = "/v1/templates/{slug}/test", operation_id = "test_template", tag = "templates",
     security(("apiKey" = [])),
     params(("slug" = String, Path, description = "As in `receipt`")),

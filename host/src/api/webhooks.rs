@@ -23,7 +23,7 @@ use super::{body, query};
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
 use crate::journey::accept::fair_share::ShareOwner;
-use crate::journey::accept::refusal::{Fault, Refusal};
+use crate::journey::accept::refusal::Refusal;
 use crate::store::{DeliveryState, WebhookOwner, WebhookRow, WebhookState};
 use crate::webhooks::owner_operations::{WebhookError, WebhookFields};
 
@@ -155,7 +155,7 @@ pub async fn show(
     Ok(Json(Webhook::new(row, api.clock.now())))
 }
 
-/// Changes a webhook: what is not named stays as it is.
+/// Changes a webhook: fields left out keep their value.
 #[utoipa::path(patch, path = "/v1/webhooks/{webhook}", operation_id = "change_webhook", tag = "webhooks",
     security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
@@ -316,9 +316,6 @@ async fn with_body(
 ) -> Result<(Holder, Value), Problem> {
     let (holder, value, _memory) =
         body::json_of(holder, |it| share_owner(it.0), api, request).await?;
-    if !value.is_object() {
-        return Err(Refusal::fault("", "invalid", "the body must be an object").into());
-    }
     Ok((holder, value))
 }
 

@@ -33,6 +33,8 @@ pub enum BreakingKind {
     Type,
     /// A send with a value of another format, or of none, was accepted, and is refused now.
     Format,
+    /// What senders give was shown, and nothing reads it now.
+    Gone,
 }
 
 /// What a version asks of its senders.
@@ -86,6 +88,13 @@ pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<Br
             });
             let word = |it: Option<VariableFormat>| it.map_or(any, VariableFormat::as_str);
             changes.push(change(now, BreakingKind::Format, word(was_format), word(is_format)));
+        }
+    }
+    for was in before.variables.iter().filter(|it| !it.declared_only) {
+        let is_read = after.variables.iter().any(|it| it.path == was.path && !it.declared_only);
+        let is_of_brand = BrandField::of_variable(&was.path).is_some();
+        if !is_read && !after.reads_near(&was.path) && !is_of_brand {
+            changes.push(change(was, BreakingKind::Gone, "read", "not read"));
         }
     }
     changes
@@ -144,6 +153,16 @@ mod tests {
         assert_eq!(told(&["a?"], &["a"]), ["`a` was optional and is required"]);
         assert!(told(&["a"], &["a", "b?"]).is_empty());
         assert!(told(&["a"], &["a?"]).is_empty());
+    }
+
+    #[test]
+    fn a_variable_that_nothing_reads_any_more_breaks_senders() {
+        assert_eq!(told(&["a", "b"], &["a"]), ["`b` was read and is not read"]);
+        assert_eq!(told(&["a?"], &["a!"]), ["`a` was read and is not read"]);
+        assert!(told(&["a.b"], &["a"]).is_empty(), "it is in what is read");
+        assert!(told(&["a"], &["a.b?"]).is_empty(), "a part of it is read");
+        assert!(told(&["a!"], &[]).is_empty(), "nothing read it before");
+        assert!(told(&["product_name"], &[]).is_empty(), "the brand gives it");
     }
 
     #[test]

@@ -72,6 +72,18 @@ fn quoted(text: &str) -> Option<&str> {
     rest.split_once(quote).map(|(name, _)| name)
 }
 
+/// Whether a layout names what it surrounds, or calls a partial, which may.
+pub fn may_show_content(source: &TemplateSource) -> bool {
+    let own = [&source.html, &source.mjml];
+    let of_locales = source.locales.values().flat_map(|it| [&it.html, &it.mjml]);
+    let mut markup = own.into_iter().chain(of_locales).flatten();
+    let in_tag = |text: &str, opening: &str| {
+        let mut tags = text.split(opening).skip(1).filter_map(|it| it.split(['}', '%']).next());
+        tags.any(|it| it.contains("content"))
+    };
+    !calls(source).is_empty() || markup.any(|it| in_tag(it, "{{") || in_tag(it, "{%"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

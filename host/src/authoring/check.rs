@@ -22,6 +22,7 @@ use crate::template::contract::Contract;
 use crate::template::locale::LocaleTag;
 use crate::template::slug::Slug;
 use crate::template::source::TemplateSource;
+use crate::template::trial::trial_data;
 use crate::template::version::{Blocks, Variable};
 
 /// Gmail cuts off what is longer.
@@ -83,6 +84,9 @@ impl Checked {
     }
 }
 
+/// The code of a template that comes to a limit.
+const TOO_MUCH_WORK: &str = "too_much_work";
+
 /// Compiles and tries a template by one generation of the renderer.
 #[derive(Debug)]
 pub struct Checker<'a> {
@@ -117,6 +121,9 @@ impl<'a> Checker<'a> {
         checked.variables = variables;
         checked.findings.extend(findings);
         self.examples(tenant, it, &mut checked).await?;
+        if it.source.examples.is_empty() {
+            self.limits(tenant, it, &mut checked).await?;
+        }
         checked.findings.truncate(MAX_FINDINGS);
         Ok(checked)
     }
@@ -198,14 +205,7 @@ impl<'a> Checker<'a> {
             for locale in std::iter::once(own).chain(others) {
                 match self.render(tenant, it, locale, data).await? {
                     Ok(rendered) => {
-                        let html = rendered.parts.html.as_ref().map_or(0, String::len);
-                        if html > CLIPPED_BYTES {
-                            let message = format!(
-                                "the HTML part has {html} bytes with the example {name}; Gmail shows the first \
-                                 {CLIPPED_BYTES} of a message"
-                            );
-                            checked.findings.push(Finding::warning("html", "clipped", message));
-                        }
+                        checked.findings.extend(clipped(&rendered, &format!("the example {name}")));
                         if is_trial && locale == own {
                             checked.dictionary = dictionary::of_example(&rendered.parts);
                         }
@@ -227,6 +227,28 @@ impl<'a> Checker<'a> {
                             checked.findings.push(finding);
                         }
                     }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Renders a template without examples with made-up data, in each of its locales. Such data shows only whether the
+    /// template comes to a limit, and how long it is: no other finding is the author's.
+    async fn limits(
+        &self,
+        tenant: &Tenant,
+        it: Checkable<'_>,
+        checked: &mut Checked,
+    ) -> Result<(), AuthoringError> {
+        let data = trial_data(it.source, &checked.variables);
+        for locale in it.source.all_locales() {
+            match self.render(tenant, it, locale.tag, &data).await? {
+                Ok(rendered) => checked.findings.extend(clipped(&rendered, "made-up data")),
+                Err(NotRendered::Missing(_)) => {}
+                Err(NotRendered::Findings(found)) => {
+                    let found = found.into_iter().filter(|it| it.code == TOO_MUCH_WORK);
+                    checked.findings.extend(found);
                 }
             }
         }
@@ -274,11 +296,19 @@ impl<'a> Checker<'a> {
     }
 }
 
+fn clipped(rendered: &RenderedParts, data: &str) -> Option<Finding> {
+    let html = rendered.parts.html.as_ref().map_or(0, String::len);
+    let message = format!(
+        "the HTML part has {html} bytes with {data}; Gmail shows the first {CLIPPED_BYTES} of a message"
+    );
+    (html > CLIPPED_BYTES).then(|| Finding::warning("html", "clipped", message))
+}
+
 /// A template that comes to a limit is at fault; a renderer that gives no answer is not the author's matter.
 pub(super) fn too_much_work(failure: CallFailure) -> Result<Finding, AuthoringError> {
     let Some(limit) = failure.limit() else { return Err(failure.into()) };
     let message = format!("needs more than the server allows ({limit}); make it do less");
-    Ok(Finding { part: None, ..Finding::error("", "too_much_work", message) })
+    Ok(Finding { part: None, ..Finding::error("", TOO_MUCH_WORK, message) })
 }
 
 fn of_refusal(refusal: Refusal) -> Vec<Finding> {

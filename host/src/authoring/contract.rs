@@ -41,7 +41,7 @@ impl Authoring {
         place: &Place,
         of: PreviewOf,
     ) -> Result<SenderContract, AuthoringError> {
-        if of == PreviewOf::Draft {
+        if matches!(of, PreviewOf::Draft | PreviewOf::Drafts) {
             return self.contract_of_draft(place).await;
         }
         let row = self.find(place).await?;
@@ -51,7 +51,7 @@ impl Authoring {
                 let version = self.store.template_version(row.id, revision).await?;
                 version.ok_or_else(|| AuthoringError::NoVersion { slug: slug.clone(), revision })?
             }
-            PreviewOf::Draft | PreviewOf::Published => {
+            PreviewOf::Draft | PreviewOf::Drafts | PreviewOf::Published => {
                 row.published.ok_or_else(|| AuthoringError::Unpublished { slug: slug.clone() })?
             }
         };

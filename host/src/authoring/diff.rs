@@ -44,7 +44,7 @@ impl Authoring {
         let row = self.find(place).await?;
         let slug = || place.slug.clone();
         match of {
-            PreviewOf::Draft => Ok(newest(&row).clone()),
+            PreviewOf::Draft | PreviewOf::Drafts => Ok(newest(&row).clone()),
             PreviewOf::Published => {
                 let version = row.published;
                 Ok(version.ok_or_else(|| AuthoringError::Unpublished { slug: slug() })?.source)

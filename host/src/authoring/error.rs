@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::bounds::{MAX_TOUCHED, MAX_UNPACKED_BYTES};
 use super::breaking::BreakingChange;
 use super::finding::Finding;
-use crate::journey::accept::refusal::{Fault, Refused};
+use crate::journey::accept::refusal::{Fault, Refusal, Refused};
 use crate::plugin::CallFailure;
 use crate::store::StoreError;
 use crate::template::kind::TemplateKind;
@@ -24,7 +24,7 @@ pub enum AuthoringError {
     /// The renderer or the compiler of MJML gave no answer.
     #[error(transparent)]
     Plugin(#[from] CallFailure),
-    /// The journey refused a test.
+    /// The journey refused a test, or a mail that asks a test recipient.
     #[error("{}", .0.refusal.message())]
     Refused(Refused),
     #[error("there is no {} `{slug}`", kind.as_str())]
@@ -35,6 +35,12 @@ pub enum AuthoringError {
     NoExample { name: String, known: String },
     #[error("there is no starter `{name}`; there are: {known}")]
     NoStarter { name: String, known: String },
+    #[error("the account's test recipients do not have `{address}`")]
+    NoRecipient { address: String },
+    #[error(
+        "`{address}` is on the account's suppression list, so no mail can ask its holder; take it off that list first"
+    )]
+    Suppressed { address: String },
     #[error("there is a {} `{slug}` already; choose another slug, or change that one", kind.as_str())]
     Taken { kind: TemplateKind, slug: Slug },
     #[error("there are {most} {}s, which is as many as there may be; delete one that is not used", kind.as_str())]
@@ -125,6 +131,12 @@ impl FolderError {
             }
             Self::Several(all) => all.iter().flat_map(Self::faults).collect(),
         }
+    }
+}
+
+impl From<Refusal> for AuthoringError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal.into())
     }
 }
 

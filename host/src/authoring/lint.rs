@@ -406,7 +406,7 @@ impl<'a> Lint<'a> {
             });
         if !is_checked {
             let message = format!(
-                "the link is whatever `{path}` says, `javascript:` too; declare `{path}` with the format `uri`, or \
+                "the link is whatever `{path}` says, `javascript:` too; declare `{path}` with the format `url`, or \
                  write how the link begins: `https://example.com/{{{{ {path} }}}}`"
             );
             self.warn("link_of_data", it.at, message);

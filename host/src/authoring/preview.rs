@@ -36,22 +36,25 @@ pub enum PreviewOf {
     /// The newest that its author has written.
     #[default]
     Draft,
+    /// The same, with the drafts of its layout and partials: what publishing these would make of it.
+    Drafts,
     Published,
     Revision(u64),
 }
 
 impl PreviewOf {
-    /// `draft`, `published` or a revision.
+    /// `draft`, `drafts`, `published` or a revision.
     ///
     /// # Errors
     /// It is none of them.
     pub fn from_word(text: &str) -> Result<Self, &'static str> {
         match text {
             "draft" => Ok(Self::Draft),
+            "drafts" => Ok(Self::Drafts),
             "published" => Ok(Self::Published),
             number => {
                 let revision = number.parse().map(Self::Revision);
-                revision.map_err(|_| "is `draft`, `published` or a revision, as in 3")
+                revision.map_err(|_| "is `draft`, `drafts`, `published` or a revision, as in 3")
             }
         }
     }
@@ -168,7 +171,7 @@ impl Authoring {
         let row = self.find(place).await?;
         let slug = || place.slug.clone();
         let version = match of {
-            PreviewOf::Draft => None,
+            PreviewOf::Draft | PreviewOf::Drafts => None,
             PreviewOf::Published => {
                 let version = row.published.clone();
                 Some(version.ok_or_else(|| AuthoringError::Unpublished { slug: slug() })?)
@@ -185,7 +188,11 @@ impl Authoring {
             return Ok(Chosen { row, source, blocks, written, compiled, warnings });
         }
         let written = newest(&row).clone();
-        let resolved = Resolver::new(&self.store, &[]).resolve(row.owner, &written).await?;
+        let mut blocks = Resolver::new(&self.store, &[]);
+        if of == PreviewOf::Drafts {
+            blocks = blocks.with_drafts();
+        }
+        let resolved = blocks.resolve(row.owner, &written).await?;
         let Resolved { blocks, uses: _, mut findings } = resolved;
         let tenant = self.tenant(row.owner).await?;
         let checker = Checker::new(&self.plugins);

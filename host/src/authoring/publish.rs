@@ -2,20 +2,22 @@
 //! touches, or not at all.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use super::bounds::{MAX_LINE, MAX_TOUCHED};
 use super::breaking::{BreakingChange, Demands, changes};
+use super::calls::may_show_content;
 use super::check::{Checkable, Checked, Checker, Tenant};
 use super::error::AuthoringError;
 use super::finding::Finding;
+use super::probe::probe;
 use super::resolve::{NewBlock, Resolved, Resolver, block};
 use super::{Authoring, Place, lint, mjml, newest};
 use crate::store::{NewVersion, Publication, Published, TemplateOwner, TemplateRow, UserRow};
 use crate::template::compiled::{Compiled, rendered_source};
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
-use crate::template::source::{LocaleSource, TemplateSource};
+use crate::template::source::TemplateSource;
 use crate::template::version::{Blocks, Variable};
 
 /// Attempts to publish while what it is made of changes.
@@ -145,13 +147,15 @@ impl Authoring {
         if findings.iter().any(Finding::is_error) {
             return Err(AuthoringError::Unfit { slug: row.slug, findings });
         }
-        if let Some(published) = &row.published
-            && (&published.source, &published.blocks, &published.variables)
+        let same = row.published.as_ref().filter(|it| {
+            (&it.source, &it.blocks, &it.variables)
                 == (&version.source, &version.blocks, &version.variables)
-            && is_same_html(published.compiled.as_ref(), version.compiled.as_ref())
+                && is_same_html(it.compiled.as_ref(), version.compiled.as_ref())
+        });
+        let same = same.map(|it| it.revision);
+        if let Some(revision) = same
             && row.archived_at.is_none()
         {
-            let revision = published.revision;
             let (breaking, touched) = (Vec::new(), Vec::new());
             return Ok(Some(PublishOutcome {
                 row,
@@ -163,7 +167,8 @@ impl Authoring {
             }));
         }
         let rendered = rendered_source(source, version.compiled.as_ref());
-        let touched = self.touched_by(&row, version.revision, &rendered, together);
+        let revision = same.unwrap_or(version.revision);
+        let touched = self.touched_by(&row, revision, &rendered, together);
         let mut touched = Box::pin(touched).await?;
         let (own, sent) = self.breaking(&row, &version).await?;
         let mut breaking = own;
@@ -174,7 +179,8 @@ impl Authoring {
         }
         let publication = Publication {
             template: &row,
-            published: Published::New(&version),
+            // What was archived comes back as it was.
+            published: same.map_or(Published::New(&version), Published::Again),
             touched: &touched.versions,
             left: touched.left,
             author,
@@ -186,8 +192,8 @@ impl Authoring {
         let names = touched_names(&touched, row.owner);
         Ok(Some(PublishOutcome {
             row: self.find(place).await?,
-            revision: version.revision,
-            unchanged: false,
+            revision,
+            unchanged: same.is_some(),
             warnings: findings,
             breaking,
             touched: names,
@@ -369,6 +375,11 @@ impl Authoring {
             findings.push(Finding::error("html", "missing", message));
             return Ok((None, findings));
         }
+        if row.kind == TemplateKind::Layout && !may_show_content(source) {
+            let message = "the layout leaves out what it surrounds; write {{ content }} where the HTML of a template \
+                           belongs";
+            findings.push(Finding::error("html", "no_content", message.to_owned()));
+        }
         let mut compiled = None;
         if row.kind == TemplateKind::Layout && source.has_mjml() {
             let mut resolver = Resolver::new(&self.store, &together.blocks);
@@ -382,32 +393,7 @@ impl Authoring {
         }
         let rendered = rendered_source(source.clone(), compiled.as_ref());
         let new = with_block(&together.blocks, new_block(row, revision, &rendered));
-        let locales: BTreeMap<_, _> =
-            source.locales.keys().map(|it| (it.clone(), LocaleSource::default())).collect();
-        let probe = match row.kind {
-            TemplateKind::Layout => TemplateSource {
-                subject: "x".to_owned(),
-                html: Some("<p>x</p>".to_owned()),
-                layout: Some(row.slug.clone()),
-                locale: source.locale.clone(),
-                locales,
-                ..TemplateSource::default()
-            },
-            TemplateKind::Template | TemplateKind::Partial if source.has_mjml() => TemplateSource {
-                subject: "x".to_owned(),
-                mjml: Some(mjml::around(&row.slug, source)),
-                locale: source.locale.clone(),
-                locales,
-                ..TemplateSource::default()
-            },
-            TemplateKind::Template | TemplateKind::Partial => TemplateSource {
-                subject: "x".to_owned(),
-                html: Some(format!("{{% include '{}' %}}", row.slug)),
-                locale: source.locale.clone(),
-                locales,
-                ..TemplateSource::default()
-            },
-        };
+        let probe = probe(row, source);
         let mut resolver = Resolver::new(&self.store, &new);
         let Resolved { blocks, findings: found, .. } = resolver.resolve(row.owner, &probe).await?;
         findings.extend(found);

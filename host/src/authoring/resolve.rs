@@ -40,12 +40,19 @@ pub struct Resolved {
 pub struct Resolver<'a> {
     store: &'a Store,
     new: &'a [NewBlock],
+    /// Whether a draft stands before what is published.
+    with_drafts: bool,
     known: HashMap<(TemplateOwner, TemplateKind, Slug), Option<(TemplateId, Block)>>,
 }
 
 impl<'a> Resolver<'a> {
     pub fn new(store: &'a Store, new: &'a [NewBlock]) -> Self {
-        Self { store, new, known: HashMap::new() }
+        Self { store, new, with_drafts: false, known: HashMap::new() }
+    }
+
+    /// Takes the newest that their authors have written, published or not.
+    pub fn with_drafts(self) -> Self {
+        Self { with_drafts: true, ..self }
     }
 
     /// What a source of that owner is made of. A partial that is not there is the renderer's to say, which knows where
@@ -160,6 +167,9 @@ impl<'a> Resolver<'a> {
         let row = self.store.template(owner, kind, slug).await?;
         let row = row.filter(|it| it.archived_at.is_none());
         Ok(row.and_then(|row| {
+            if let Some(draft) = row.draft.as_ref().filter(|_| self.with_drafts) {
+                return Some((row.id, block(row.slug.clone(), row.newest + 1, &draft.source)));
+            }
             let version = row.published?;
             Some((row.id, block(row.slug, version.revision, &version.rendered_source())))
         }))

@@ -1,6 +1,7 @@
-//! An author sends a draft to see it in a mail client: through the whole journey, into the sandbox inbox, free of
-//! charge.
+//! An author sends a draft to see it in a mail client: through the whole journey. To a confirmed test recipient it
+//! really goes, as any other message; to all others it goes into the sandbox inbox, free of charge.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Map;
@@ -14,7 +15,7 @@ use super::{Authoring, Place, mjml};
 use crate::id::{RequestId, TemplateId};
 use crate::journey::accept::authenticate::Caller;
 use crate::journey::accept::json::object::ObjectText;
-use crate::journey::accept::submission::{Content, Filled, Submission};
+use crate::journey::accept::submission::{Content, Filled, Submission, Trial, TrialReach};
 use crate::journey::{Journey, Reply, Request};
 use crate::message::address::EmailAddress;
 use crate::message::channel::Channel;
@@ -71,26 +72,41 @@ impl Authoring {
             dictionary: None,
             archived_at: None,
         };
-        let filled = Arc::new(Filled {
-            template: row.slug,
-            data: ObjectText::from(&data),
-            locale,
-            trial: Some(Arc::new(trial)),
-            from_name: None,
-            from: None,
-            reply_to: None,
-            attachments: Vec::new(),
-            headers: Vec::new(),
-        });
+        let (version, data) = (Arc::new(trial), ObjectText::from(&data));
+        let filled = |reach| {
+            Arc::new(Filled {
+                template: row.slug.clone(),
+                data: data.clone(),
+                locale: locale.clone(),
+                trial: Some(Trial { version: Arc::clone(&version), reach }),
+                from_name: None,
+                from: None,
+                reply_to: None,
+                attachments: Vec::new(),
+                headers: Vec::new(),
+            })
+        };
+        let (sent, sandboxed) = (filled(TrialReach::Recipient), filled(TrialReach::Sandbox));
+        let confirmed = self.store.test_recipients(caller.key.account_id).await?;
+        let confirmed: HashSet<String> = confirmed
+            .into_iter()
+            .filter(|it| it.confirmed_at.is_some())
+            .map(|it| it.address)
+            .collect();
         let submission = |to: EmailAddress| {
+            let (filled, warnings) = if confirmed.contains(&to.folded()) {
+                (&sent, Vec::new())
+            } else {
+                (&sandboxed, vec![not_confirmed(&to)])
+            };
             Ok(Submission {
                 channel: Channel::Api,
                 to,
-                content: Content::Filled(Arc::clone(&filled)),
+                content: Content::Filled(Arc::clone(filled)),
                 tags: Vec::new(),
                 metadata: Map::new(),
                 send_at: None,
-                warnings: Vec::new(),
+                warnings,
             })
         };
         let request = Request {
@@ -101,4 +117,11 @@ impl Authoring {
         };
         journey.submit(caller, &request).await.map_err(AuthoringError::Refused)
     }
+}
+
+fn not_confirmed(to: &EmailAddress) -> String {
+    format!(
+        "{to} is no confirmed test recipient of the account: the test went into the sandbox inbox only; POST \
+         /v1/test-recipients asks the address"
+    )
 }

@@ -52,7 +52,7 @@ const CHANGES: [(&str, &str); 34] = [
 ];
 /// Commands that ask a running server, which writes it down itself, change no store, or only look.
 #[cfg(test)]
-const NO_CHANGES: [&str; 54] = [
+const NO_CHANGES: [&str; 57] = [
     "account list",
     "account show",
     "check",
@@ -100,6 +100,9 @@ const NO_CHANGES: [&str; 54] = [
     "template preview",
     "template pull",
     "template push",
+    "template recipients add",
+    "template recipients list",
+    "template recipients remove",
     "template show",
     "template types",
     "template versions",
@@ -153,6 +156,7 @@ impl Change {
             at: opened.clock.now(),
             account: self.account.or(account.and_then(|it| it.parse().ok())),
             actor: ActorId::CommandLine,
+            acting: false,
             actor_name: None,
             action: self.action.to_owned(),
             subject: self.subject.or(id),

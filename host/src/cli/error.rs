@@ -19,7 +19,7 @@ use crate::store::StoreError;
 use crate::upkeep::verify_domains::{CheckError, DomainError};
 use crate::webhooks::owner_operations::WebhookError;
 
-/// Why a command did not do what it was asked.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     #[error("the runtime cannot start: {0}")]

@@ -74,7 +74,7 @@ pub enum KeyCommand {
     },
 }
 
-/// What is to be another; a list replaces the one before it.
+/// The fields to change; a list replaces the one before it.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 pub struct Change {
@@ -200,7 +200,7 @@ impl From<Change> for KeyChange {
     }
 }
 
-/// What is named, or an empty list for all there are; none where nothing is said.
+/// The named items, an empty list for all, or `None` if the option was not given.
 fn named<T>(values: Vec<T>, is_cleared: bool) -> Option<Vec<T>> {
     (is_cleared || !values.is_empty()).then_some(values)
 }

@@ -46,7 +46,7 @@ impl Output {
     }
 }
 
-/// Identifier and account of the one thing that the command has told: what it made or changed.
+/// Identifier and account of the one thing that the command made or changed.
 static TOLD: OnceLock<(Option<String>, Option<String>)> = OnceLock::new();
 
 fn note(value: &Value) {

@@ -66,7 +66,7 @@ pub enum PluginCommand {
     Disable(slots::Slot),
     /// Make the recorded calls of a decision again
     Replay(decisions::Replay),
-    /// List what plugins decided: which one said what, why, and how long it took
+    /// List the decisions of plugins, each with its plugin, answer, reason and duration
     Decisions(decisions::Decisions),
 }
 

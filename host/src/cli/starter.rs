@@ -21,7 +21,7 @@ pub async fn publish(
     options: &PublishOptions,
 ) -> Result<PublishOutcome, CliError> {
     let place = place(account, slug);
-    authoring.publish_folder(&place, folder, existing, options, AUTHOR).await.map_err(told)
+    authoring.publish_folder(&place, folder, existing, options, AUTHOR).await.map_err(unfit)
 }
 
 /// A template of an account.
@@ -30,8 +30,8 @@ pub fn place(account: AccountId, slug: &Slug) -> Place {
     Place { owner, kind: TemplateKind::Template, slug: slug.clone() }
 }
 
-/// What an author is told: each finding on a line.
-fn told(error: AuthoringError) -> CliError {
+/// The findings for an author, each on a line.
+fn unfit(error: AuthoringError) -> CliError {
     let AuthoringError::Unfit { slug, findings } = error else { return error.into() };
     let faults = findings.iter().filter(|it| it.is_error());
     let faults: Vec<String> = faults.map(|it| format!("  {}", it.in_words())).collect();

@@ -25,7 +25,7 @@ pub enum SuppressionCommand {
         /// Why
         #[arg(long, default_value = "by the operator")]
         reason: String,
-        /// When it is taken off, RFC 3339; never where nothing is said
+        /// When the entry expires, RFC 3339 [default: never]
         #[arg(long, value_parser = super::key::moment)]
         expires: Option<Timestamp>,
         #[command(flatten)]

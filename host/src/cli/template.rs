@@ -2,6 +2,7 @@
 
 mod disk;
 mod life;
+mod recipients;
 mod sync;
 mod types;
 
@@ -20,6 +21,7 @@ use crate::id::AccountId;
 use crate::store::StoreError;
 use crate::template::slug::Slug;
 use crate::template::version::TemplateVersion;
+use recipients::RecipientsCommand;
 use types::TypesCommand;
 
 /// Templates, layouts and partials: in a folder, and on a server.
@@ -85,6 +87,8 @@ pub enum TemplateCommand {
     /// List the versions, newest first
     Versions(life::Which),
     Preview(life::Preview),
+    #[command(subcommand)]
+    Recipients(RecipientsCommand),
 }
 
 pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
@@ -100,6 +104,7 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
         TemplateCommand::Delete(it) => life::delete(it).await?,
         TemplateCommand::Versions(it) => life::versions(it).await?,
         TemplateCommand::Preview(it) => life::preview(it).await?,
+        TemplateCommand::Recipients(it) => recipients::run(it).await?,
         TemplateCommand::Create {
             account,
             slug,

@@ -46,7 +46,7 @@ pub enum WebhookCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Change a webhook; what is not named stays as it is
+    /// Change a webhook; options left out keep their value
     Update {
         /// `whk_…`
         id: WebhookId,
@@ -117,12 +117,12 @@ pub struct Owner {
     /// `acc_…`
     #[arg(long)]
     account: Option<AccountId>,
-    /// The server's own: they are told of plugins
+    /// The server's own: they get the events of plugins
     #[arg(long)]
     server: bool,
 }
 
-/// What is to be another.
+/// The fields to change; fields left out keep their value.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 pub struct Change {

@@ -26,7 +26,7 @@ pub struct Bounces {
     pub feedback: Vec<EmailAddress>,
     /// Mailbox providers whose complaints count also without a proof: the address in From of their reports,
     /// as in `staff@hotmail.com`, or a domain that signs reports and no users' mail, as in
-    /// `arf.mail.yahoo.com`. A verified DKIM signature says that a report is theirs.
+    /// `arf.mail.yahoo.com`. A verified DKIM signature proves that a report is theirs.
     #[serde(skip_serializing)]
     pub reporters: Vec<Reporter>,
     /// Networks from which such mailbox providers connect, as in `192.0.2.0/24`.

@@ -8,6 +8,7 @@ use super::dns::Dns;
 use super::domains::Domains;
 use super::http::Http;
 use super::limits::Limits;
+use super::people::People;
 use super::plugins::Plugins;
 use super::retention::Retention;
 use super::sections::{Config, Inbox, Log};
@@ -66,6 +67,7 @@ impl Config {
             concurrent_per_webhook, per_account, disable_after_s, kept_days
         }
         credits: Credits { low }
+        people: People { url, mail_key }
         inbox: Inbox { smtp_listen, enabled, view }
         plugins: Plugins {
             limits, dir, signatures, trusted_keys, max_component_bytes, compile_memory_bytes,

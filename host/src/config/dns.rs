@@ -13,12 +13,12 @@ const DNS_PORT: u16 = 53;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dns {
-    /// Recursive name servers, in the order in which they are asked, as in `"127.0.0.1:5300"` or
+    /// Recursive name servers, in the order in which they are queried, as in `"127.0.0.1:5300"` or
     /// `"9.9.9.9"`; empty for those of the system.
     pub nameservers: Vec<NameServer>,
     /// Milliseconds that one server has for one answer.
     pub timeout_ms: u64,
-    /// How often all servers are asked before a lookup is given up.
+    /// How often all servers are queried before a lookup fails.
     pub tries: u32,
     /// Lookups at one time, of the checks of sender domains.
     pub concurrent: usize,

@@ -12,8 +12,8 @@ use crate::account::ip_network::IpNetwork;
 pub struct Http {
     /// The address of the API.
     pub listen: SocketAddr,
-    /// Networks of reverse proxies, as in `["10.0.0.0/8"]`. What their header says about the client's address is
-    /// believed.
+    /// Networks of reverse proxies, as in `["10.0.0.0/8"]`. The client's address is
+    /// taken from their header.
     pub trusted_proxies: Vec<IpNetwork>,
     /// The header in which these proxies name the client: `x-forwarded-for` or `forwarded`. They must set it, or
     /// append to it, themselves; the other header is not read, because a client may have written it.
@@ -23,7 +23,7 @@ pub struct Http {
     pub metrics_listen: MetricsListen,
 }
 
-/// Where a reverse proxy says whom it speaks for.
+/// The header in which a reverse proxy names the client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForwardedHeader {
@@ -34,8 +34,8 @@ pub enum ForwardedHeader {
     Forwarded,
 }
 
-/// Metrics name routes, destinations and plugins, and need no key: so they are nowhere until somebody says
-/// where.
+/// Metrics name routes, destinations and plugins, and need no key: so they are off
+/// by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum MetricsListen {

@@ -18,7 +18,7 @@ pub struct Plugins {
     pub limits: PluginLimits,
     /// The directory of the operator's plugins; `plugins` in the data directory if it is left out.
     pub dir: Option<PathBuf>,
-    /// What is asked of the signature of a component: `off`, `warn` (log a missing or wrong one) or `require`.
+    /// Whether components must be signed: `off`, `warn` (log a missing or wrong one) or `require`.
     pub signatures: SignatureRule,
     /// Public keys whose signatures are trusted.
     #[serde(skip_serializing)]

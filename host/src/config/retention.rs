@@ -11,10 +11,10 @@ const MAX_DAYS: u32 = 36_500;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Retention {
-    /// Days that the content of a message is kept after it has come to rest: the message itself, and
+    /// Days that the content of a message is kept after its final state: the message itself, and
     /// the conversations of its attempts. Never longer than the message's row.
     pub content_days: u32,
-    /// Days that a message's row is kept after it has come to rest, with its events, attempts and
+    /// Days that a message's row is kept after its final state, with its events, attempts and
     /// decisions.
     pub message_days: u32,
 }

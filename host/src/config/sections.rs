@@ -12,6 +12,7 @@ use super::domains::Domains;
 use super::http::Http;
 use super::limits::Limits;
 use super::log_filter::LogFilter;
+use super::people::People;
 use super::plugins::Plugins;
 use super::retention::Retention;
 use super::smtp::Smtp;
@@ -32,7 +33,7 @@ pub struct Config {
     pub delivery: Delivery,
     /// The listener for bounces and complaints, and how long they suppress an address.
     pub bounces: Bounces,
-    /// The name servers, and how much they are asked.
+    /// The name servers, and the limits of lookups.
     pub dns: Dns,
     /// Sender domains: what they publish for this server, and when they are checked.
     pub domains: Domains,
@@ -40,6 +41,8 @@ pub struct Config {
     pub webhooks: Webhooks,
     /// When an account gets the event that its credits run out.
     pub credits: Credits,
+    /// By which name people reach the dashboard, and with what the server sends them e-mails.
+    pub people: People,
     /// The sandbox inbox, which takes what must not leave the server.
     pub inbox: Inbox,
     /// The operator's plugins: which are trusted, and what they may use.

@@ -45,7 +45,10 @@ impl Form {
     /// A path of the dashboard to go to; no other site.
     pub fn path(&self, name: &str) -> String {
         let path = self.get(name);
-        let is_own = path == "/app" || path.starts_with("/app/") || path.starts_with("/app?");
+        let is_below = |root: &str| {
+            path.strip_prefix(root).is_some_and(|it| it.is_empty() || it.starts_with(['/', '?']))
+        };
+        let is_own = is_below("/app") || is_below("/ops");
         let is_plain = path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
         if is_own && is_plain { path.to_owned() } else { "/app".to_owned() }
     }
@@ -71,6 +74,8 @@ mod tests {
             ("https://evil.example/app/", "/app"),
             ("/app/%5C%5Cevil", "/app"),
             ("/application", "/app"),
+            ("/ops/plugins", "/ops/plugins"),
+            ("/opsimath", "/app"),
             ("", "/app"),
         ] {
             let form = Form::of_query(Some(&format!("next={next}")));

@@ -17,7 +17,15 @@ pub enum Place {
     Messages,
     Templates,
     Keys,
+    Inbox,
+    Team,
+    Audit,
     Profile,
+    OpsHealth,
+    OpsAccounts,
+    OpsQueue,
+    OpsPlugins,
+    OpsAudit,
 }
 
 /// What the layout of a page of somebody who is logged in shows.
@@ -31,6 +39,8 @@ pub struct Frame {
     pub path: String,
     pub email: String,
     pub is_operator: bool,
+    /// Whether the person is an operator who acts as the account.
+    pub is_acting: bool,
     pub account: Option<MembershipRow>,
     /// All accounts of the person, where there are several.
     pub accounts: Vec<MembershipRow>,
@@ -53,8 +63,12 @@ impl Frame {
     ) -> Result<Self, Failure> {
         let person = &visitor.person;
         let accounts = dashboard.people.store.memberships(person.user.id).await?;
-        let shown = person.membership.as_ref().map(|it| it.account);
-        let account = accounts.iter().find(|it| Some(it.account) == shown).cloned();
+        let account = person.membership.as_ref().map(|it| MembershipRow {
+            account: it.account,
+            account_name: it.account_name.clone(),
+            role: it.role,
+        });
+        let is_acting = person.membership.as_ref().is_some_and(|it| it.is_acting);
         Ok(Self {
             style: assets::style(),
             theme: visitor.guest.theme,
@@ -63,8 +77,9 @@ impl Frame {
             path: visitor.guest.path.clone(),
             email: person.user.email.to_string(),
             is_operator: person.user.is_operator,
+            is_acting,
             account,
-            accounts: if accounts.len() > 1 { accounts } else { Vec::new() },
+            accounts: if accounts.len() > 1 && !is_acting { accounts } else { Vec::new() },
             notice: None,
         })
     }

@@ -83,7 +83,7 @@ pub async fn show(
     let row = find(&dashboard, &visitor, &id).await?;
     let now = dashboard.api.clock.now();
     let details = dashboard.api.store.message(row.id).await?;
-    let content = dashboard.api.store.body(row.id).await?;
+    let content = messages::content(&dashboard.api.store, &row).await?;
     let content = content.map(|raw| Content::of(&raw));
     let frame = Frame::of(&dashboard, &visitor, Place::Messages).await?;
     page(&MessagePage::of(frame, details, content, now))
@@ -96,7 +96,7 @@ pub async fn html(
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
     let row = find(&dashboard, &visitor, &id).await?;
-    let raw = dashboard.api.store.body(row.id).await?.ok_or(Failure::Missing)?;
+    let raw = messages::content(&dashboard.api.store, &row).await?.ok_or(Failure::Missing)?;
     let html = part::preview_html(&raw).ok_or(Failure::Missing)?;
     let mut response = Html(html).into_response();
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, PREVIEW);
@@ -110,7 +110,7 @@ pub async fn raw(
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
     let row = find(&dashboard, &visitor, &id).await?;
-    let raw = dashboard.api.store.body(row.id).await?.ok_or(Failure::Missing)?;
+    let raw = messages::content(&dashboard.api.store, &row).await?.ok_or(Failure::Missing)?;
     let mut response = raw.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("message/rfc822"));

@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::setting::{CertificateEnd, Mailer, Settings};
 use crate::api::Api;
 use crate::people::People;
 
@@ -17,6 +19,13 @@ pub struct DashboardParts {
     pub people: Arc<People>,
     /// Where programs hand mail in over SMTP, for the settings that a new key is shown with.
     pub smtp: SmtpSettings,
+    /// With what the server sends e-mails of its own; none where it does not.
+    pub mailer: Option<Mailer>,
+    /// What operators see.
+    pub settings: Settings,
+    /// None where no port needs a certificate.
+    pub certificate: Option<CertificateEnd>,
+    pub data_dir: PathBuf,
 }
 
 /// Where programs hand mail in over SMTP.

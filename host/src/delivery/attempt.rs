@@ -37,7 +37,7 @@ use sandbox::Sandbox;
 const CONVERSATION_TIME: Duration = Duration::from_mins(15);
 /// The end of an attempt, whatever it does then.
 const ATTEMPT_TIME: Duration = Duration::from_mins(20);
-/// Addresses of one host that an attempt tries before the next host.
+/// Addresses of one host that an attempt tries before the next host, at most.
 const MAX_ADDRESSES_PER_HOST: usize = 3;
 /// How long a message waits for a connection to a further smarthost.
 const CONNECTION_WAIT: Duration = Duration::from_secs(30);

@@ -35,7 +35,7 @@ pub enum Outcome {
     Failed(FailureReason),
 }
 
-/// Why a message cannot be sent, where no server said so.
+/// Why a message cannot be sent, without the reply of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureReason {
     /// The domain of the recipient does not exist, or has no address (RFC 3463 section 3.2, X.1.2).
@@ -87,7 +87,7 @@ pub enum AddressJudgement {
     Dead,
 }
 
-/// Where an attempt went, and what was said there.
+/// The host of an attempt, and the transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Contact {
     /// None where the attempt did not come so far.
@@ -176,7 +176,7 @@ impl Outcome {
         }
     }
 
-    /// A deferral, with what the server said if it said something.
+    /// A deferral, with the reply of the server if there was one.
     #[must_use]
     pub fn deferred(reply: Option<ReplyCode>) -> Self {
         Self::Deferred(reply.map_or(Deferral::NoReply, Deferral::Refused))
@@ -276,7 +276,7 @@ impl Backoff {
 
 /// A reply as it stands in reasons.
 #[must_use]
-pub fn said(code: u16, enhanced: Option<&str>, text: &str) -> String {
+pub fn reply_text(code: u16, enhanced: Option<&str>, text: &str) -> String {
     match enhanced {
         Some(enhanced) => format!("{code} {enhanced} {text}"),
         None => format!("{code} {text}"),

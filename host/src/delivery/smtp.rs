@@ -1,4 +1,4 @@
-//! The SMTP client (RFC 5321): one connection to one server, and all that was said on it.
+//! The SMTP client (RFC 5321): one connection to one server, with its transcript.
 //!
 //! It takes every reply for what a stranger sent. Which server, when again and what a refusal means
 //! for the message is decided by others.

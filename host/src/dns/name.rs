@@ -22,7 +22,7 @@ pub(super) fn askable(text: &str) -> Option<Name> {
     Some(name)
 }
 
-/// A name as it is shown: lower case, without its last dot; the root as `.`.
+/// A name in its displayed form: lower case, without its last dot; the root as `.`.
 pub(super) fn shown(name: &Name) -> String {
     let text = name.to_lowercase().to_ascii();
     match text.strip_suffix('.') {

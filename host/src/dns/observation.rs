@@ -47,7 +47,7 @@ pub enum Outcome {
     NoData,
     /// The name does not exist.
     NxDomain,
-    /// Unknown: the servers could not find out, or what they said makes no sense.
+    /// Unknown: the servers could not resolve it, or their answer is malformed.
     ServFail,
     /// Unknown: the servers would not say.
     Refused,

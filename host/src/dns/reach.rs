@@ -1,15 +1,15 @@
 //! Which addresses of other people's names may be connected to: whoever owns a name can let it point
-//! into this machine's own network.
+//! into this machine's own network. The one table of non-public addresses, for mail and webhooks alike.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What may be reached by a name that others chose.
+/// Which addresses a name chosen by others may lead to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reach {
     /// Addresses of the Internet only.
     #[default]
     Public,
-    /// All addresses: for laboratories and networks without strangers.
+    /// All addresses: for laboratories and closed networks.
     Anywhere,
 }
 
@@ -18,56 +18,84 @@ impl Reach {
     #[must_use]
     pub fn allows(self, address: IpAddr) -> bool {
         match self {
-            Self::Public => is_public(address),
+            Self::Public => not_public(address).is_none(),
             Self::Anywhere => true,
         }
     }
 }
 
-fn is_public(address: IpAddr) -> bool {
+/// Why an address is not one of the public Internet; `None` if it is.
+#[must_use]
+pub fn not_public(address: IpAddr) -> Option<&'static str> {
     match address {
-        IpAddr::V4(address) => is_public_v4(address),
-        IpAddr::V6(address) => is_public_v6(address),
+        IpAddr::V4(address) => v4(address),
+        IpAddr::V6(address) => v6(address),
     }
 }
 
-/// By the registry of special-purpose addresses (RFC 6890 and its updates).
-fn is_public_v4(address: Ipv4Addr) -> bool {
-    let [a, b, c, _] = address.octets();
-    let is_special = match (a, b, c) {
-        (0 | 10 | 127 | 224.., _, _)
-        | (192, 168, _)
-        | (169, 254, _)
-        | (192, 0, 0 | 2)
-        | (192, 88, 99)
-        | (198, 18 | 19, _)
-        | (198, 51, 100)
-        | (203, 0, 113) => true,
-        (100, b, _) => (64..128).contains(&b),
-        (172, b, _) => (16..32).contains(&b),
-        (_, _, _) => false,
+/// The IANA IPv4 special-purpose address registry (RFC 6890 and its updates), multicast and reserved space.
+const V4: [(Ipv4Addr, u32, &str); 16] = [
+    (Ipv4Addr::UNSPECIFIED, 8, "this network"),
+    (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
+    (Ipv4Addr::new(100, 64, 0, 0), 10, "shared by a provider's customers"),
+    (Ipv4Addr::new(127, 0, 0, 0), 8, "loopback"),
+    (Ipv4Addr::new(169, 254, 0, 0), 16, "link-local"),
+    (Ipv4Addr::new(172, 16, 0, 0), 12, "private"),
+    (Ipv4Addr::new(192, 0, 0, 0), 24, "reserved for protocols"),
+    (Ipv4Addr::new(192, 0, 2, 0), 24, "for documentation"),
+    (Ipv4Addr::new(192, 88, 99, 0), 24, "a 6to4 relay"),
+    (Ipv4Addr::new(192, 168, 0, 0), 16, "private"),
+    (Ipv4Addr::new(198, 18, 0, 0), 15, "for benchmarks"),
+    (Ipv4Addr::new(198, 51, 100, 0), 24, "for documentation"),
+    (Ipv4Addr::new(203, 0, 113, 0), 24, "for documentation"),
+    (Ipv4Addr::new(224, 0, 0, 0), 4, "multicast"),
+    (Ipv4Addr::BROADCAST, 32, "broadcast"),
+    (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved"),
+];
+
+/// Ranges of `2000::/3` that are not plainly reachable.
+const V6: [(Ipv6Addr, u32, &str); 4] = [
+    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, "reserved for protocols, as Teredo"),
+    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32, "for documentation"),
+    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, "6to4"),
+    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "for documentation"),
+];
+
+/// Ranges outside `2000::/3`; everything not named here is reserved.
+const V6_ELSEWHERE: [(Ipv6Addr, u32, &str); 7] = [
+    (Ipv6Addr::UNSPECIFIED, 128, "unspecified"),
+    (Ipv6Addr::LOCALHOST, 128, "loopback"),
+    (Ipv6Addr::UNSPECIFIED, 96, "a deprecated form of an IPv4 address"),
+    (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, "unique local"),
+    (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10, "link-local"),
+    (Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0), 10, "site-local"),
+    (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, "multicast"),
+];
+
+fn v4(address: Ipv4Addr) -> Option<&'static str> {
+    let bits = u32::from(address);
+    let inside = |(net, prefix, _): &&(Ipv4Addr, u32, &str)| {
+        (u32::from(*net) ^ bits).checked_shr(32 - prefix).unwrap_or(0) == 0
     };
-    !is_special
+    V4.iter().find(inside).map(|(_, _, why)| *why)
 }
 
-/// Global unicast, without what leads to other addresses by another way.
-fn is_public_v6(address: Ipv6Addr) -> bool {
-    if let Some(mapped) = address.to_ipv4_mapped() {
-        return is_public_v4(mapped);
+fn v6(address: Ipv6Addr) -> Option<&'static str> {
+    if let Some(embedded) = address.to_ipv4_mapped() {
+        return v4(embedded);
     }
-    let [first, second, third, fourth, fifth, sixth, high, low] = address.segments();
-    // NAT64 (RFC 6052): the last 32 bits are the address that is reached.
-    if [first, second, third, fourth, fifth, sixth] == [0x64, 0xff9b, 0, 0, 0, 0] {
-        let [a, b] = high.to_be_bytes();
-        let [c, d] = low.to_be_bytes();
-        return is_public_v4(Ipv4Addr::new(a, b, c, d));
+    let bits = u128::from(address);
+    let inside = |(net, prefix, _): &&(Ipv6Addr, u32, &str)| {
+        (u128::from(*net) ^ bits).checked_shr(128 - prefix).unwrap_or(0) == 0
+    };
+    // RFC 6052: behind this prefix is the IPv4 internet, and only that.
+    if let [0x64, 0xff9b, 0, 0, 0, 0, high, low] = address.segments() {
+        return v4(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
     }
-    match (first, second) {
-        // Teredo and other protocols, documentation, 6to4, documentation again.
-        (0x2001, 0..0x200 | 0xdb8) | (0x2002, _) | (0x3fff, 0..0x1000) => false,
-        (0x2000..0x4000, _) => true,
-        (_, _) => false,
+    if address.segments()[0] & 0xe000 == 0x2000 {
+        return V6.iter().find(inside).map(|(_, _, why)| *why);
     }
+    Some(V6_ELSEWHERE.iter().find(inside).map_or("reserved", |(_, _, why)| *why))
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ fn usable(reply: Message, query: &Query) -> Result<Message, Failure> {
     }
 }
 
-/// "Ask those": said by a server that is no resolver, and no statement that there is no data
+/// A referral: sent by a server that is no resolver, and no statement that there is no data
 /// (RFC 2308 section 2.2).
 fn is_referral(reply: &Message) -> bool {
     let authority =

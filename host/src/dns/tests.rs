@@ -16,8 +16,10 @@ use crate::clock::{Clock, Timestamp};
 
 /// Longer than an answer takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long silence is listened to.
-const SILENCE: Duration = Duration::from_millis(300);
+/// A time-out for servers that never answer.
+const SHORT_TIMEOUT: Duration = Duration::from_millis(300);
+/// The delay of an answer that is well within `PATIENCE`.
+const SHORT_DELAY: Duration = Duration::from_millis(300);
 
 fn settings(nameservers: &[SocketAddr]) -> Settings {
     Settings {

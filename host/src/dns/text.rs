@@ -94,7 +94,7 @@ fn push_byte(text: &mut String, byte: u8) {
 }
 
 /// The bytes of a TXT record from its presentation form, its strings joined (RFC 7208 section 3.3).
-/// Data without quotes is taken as it is.
+/// Data without quotes is taken unchanged.
 #[must_use]
 pub fn text(data: &str) -> Vec<u8> {
     if !data.starts_with('"') {

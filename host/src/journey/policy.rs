@@ -62,11 +62,10 @@ pub(super) async fn admit<'a>(
         plan::check(plugins, &scope, context, sender, submission, &substance).await?;
     let verified = match sender_domain::check(snapshot, sender, &substance).await {
         Ok(verified) => verified,
-        Err(abort) => return Err(abort.after(decisions)),
+        Err(abort) => return Err(abort.with_earlier_decisions(decisions)),
     };
     decisions.push(verified.decision);
-    let is_trial = matches!(&substance, Substance::Template(_, filled) if filled.trial.is_some());
-    let is_test = sender.key.mode == Mode::Test || is_trial;
+    let is_test = sender.key.mode == Mode::Test || substance.is_sandboxed_trial();
     Ok(Admitted {
         substance,
         from: verified.from,
@@ -106,7 +105,7 @@ async fn substance<'a>(
         Content::Filled(filled) => {
             let slug = filled.template.as_str();
             let template = match &filled.trial {
-                Some(version) => Some(Arc::clone(version)),
+                Some(trial) => Some(Arc::clone(&trial.version)),
                 None => snapshot.template(account, &filled.template).await?,
             };
             let template = template.ok_or_else(|| Refusal::bad_request(vec![unknown(slug)]))?;

@@ -6,7 +6,7 @@ pub mod template;
 mod visible;
 
 use super::accept::abort::Abort;
-use super::accept::submission::Submission;
+use super::accept::submission::{Submission, TrialReach};
 use super::accept::variables::Variables;
 use super::policy::{Admitted, Substance};
 use crate::account::Account;
@@ -123,6 +123,8 @@ pub(super) async fn render(
         Ok(parts) => parts,
         Err(refusal) => return Err(Abort::message(refusal, decisions)),
     };
+    let is_test = filled.trial.as_ref().is_some_and(|it| it.reach == TrialReach::Recipient);
+    let subject = if is_test { format!("[Test] {}", parts.subject) } else { parts.subject };
     let raw = mime::compose(&Outgoing {
         message_id: &format!("{}@{}", id.ulid(), from.host()),
         date: now,
@@ -130,7 +132,7 @@ pub(super) async fn render(
         from: &from,
         to: &submission.to,
         reply_to: filled.reply_to.as_ref(),
-        subject: &parts.subject,
+        subject: &subject,
         text: parts.text.as_deref(),
         html: parts.html.as_deref(),
         attachments: &filled.attachments,
@@ -140,7 +142,7 @@ pub(super) async fn render(
         id,
         template: Some((version.slug.to_string(), version.revision)),
         return_path: ReturnPath::Author,
-        subject: parts.subject,
+        subject,
         from,
         domain: domain_id,
         body: BodyOf::Own(Body::pack_with(&raw, version.dictionary.as_ref())),

@@ -1,7 +1,7 @@
 //! What a submission server may do to a message that is whole (RFC 6409 section 8), and no more.
 //!
 //! Fields that must not travel are taken out, missing ones are put in front; every other byte
-//! stays as it is and where it is.
+//! stays unchanged and in its place.
 
 mod received;
 
@@ -24,7 +24,7 @@ const ENVELOPE_FIELDS: [&str; 3] = ["Bcc", "Resent-Bcc", "Return-Path"];
 const MAX_RECEIVED: usize = 100;
 /// Fields of an earlier sending: its time, its name, its way, and signatures that cover them.
 const SENDING_FIELDS: [&str; 4] = ["Date", "Message-ID", "Received", "DKIM-Signature"];
-/// Characters of the subject that lists show.
+/// Characters of the subject that lists show, at most.
 const MAX_SUBJECT: usize = 500;
 
 /// A message that came whole and may be relayed: who wrote it is known.
@@ -49,7 +49,7 @@ pub struct Additions<'a> {
     pub date: Timestamp,
 }
 
-/// Why a message is not relayed as it is.
+/// Why a raw message is not relayed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// The header is malformed.

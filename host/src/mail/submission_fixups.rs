@@ -26,7 +26,7 @@ pub enum NotCarriable {
     /// A field that is not ASCII, and cannot be encoded.
     #[error("{reason}")]
     Field { name: String, reason: NotEncodable },
-    /// A field that is not ASCII, and is signed as it is.
+    /// A field that is not ASCII, and is signed unchanged.
     #[error(
         "is not ASCII, and the message's DKIM-Signature covers it; encode it (RFC 2047) before the message \
          is signed, or send with SMTPUTF8"

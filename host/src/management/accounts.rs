@@ -9,7 +9,7 @@ use crate::id::AccountId;
 use crate::message::address::EmailAddress;
 use crate::store::{AccountRow, Store, StoreError};
 
-/// Characters of an account's name.
+/// Characters of an account's name, at most.
 const MAX_NAME_CHARS: usize = 200;
 
 /// An account to open.
@@ -23,7 +23,7 @@ pub struct NewAccount {
     pub strict: bool,
 }
 
-/// What is to be another; none stays as it is.
+/// The fields to change; fields left out keep their value.
 #[derive(Debug, Clone, Default)]
 pub struct AccountChange {
     pub name: Option<String>,

@@ -6,11 +6,11 @@ use crate::id::AccountId;
 use crate::store::records::{ANSWERS_KEPT, Idempotency};
 use crate::store::{Granted, NewGrant, Store, StoreError};
 
-/// Credits of one grant.
+/// Credits of one grant, at most.
 const MAX_GRANTED: i64 = 1_000_000_000_000;
-/// Characters of the reason of a grant.
+/// Characters of the reason of a grant, at most.
 const MAX_REASON_CHARS: usize = 500;
-/// What stands in the ledger where nobody said why.
+/// The reason in the ledger if none was given.
 pub const NO_REASON: &str = "granted by the operator";
 
 /// A grant that is asked for.

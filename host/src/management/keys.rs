@@ -1,7 +1,7 @@
 //! API keys: who may make, see, change and switch off which.
 //!
 //! A key gives no more than it has. A change either narrows a key or leaves it within what the caller has; keys with
-//! the scope `operator` are an operator's. What a caller is not told of, is not there.
+//! the scope `operator` are an operator's. A key that the caller may not see is reported as missing.
 
 mod rights;
 
@@ -16,13 +16,12 @@ use crate::store::{Store, StoreError};
 use crate::template::slug::Slug;
 pub use rights::{Excess, Grantor};
 
-/// Keys of an account, those that are switched off among them.
+/// Keys of an account, at most, deactivated ones included.
 const MAX_KEYS_OF_ACCOUNT: u32 = 10_000;
-/// Characters of a key's name.
 const MAX_NAME_CHARS: usize = 100;
-/// Keys that are read at one time where most may not be shown.
+/// Keys read at one time, at most, for a page of those that the caller may see.
 const MAX_KEYS_PER_READ: u32 = 500;
-/// Domains, templates or networks that one key names.
+/// Domains, templates or networks that one key may name, at most.
 const MAX_RESTRICTIONS: usize = 100;
 
 /// A key to make.
@@ -42,7 +41,7 @@ pub struct NewKey {
     pub expires_at: Option<Timestamp>,
 }
 
-/// What is to be another; none stays as it is.
+/// The fields to change; fields left out keep their value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyChange {
     pub name: Option<String>,
@@ -60,7 +59,7 @@ pub enum OwnKey {
     Allowed,
 }
 
-/// What is wrong with a key that is asked for.
+/// A fault of a requested key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyFault {
     #[error("must be 1 to {MAX_NAME_CHARS} characters on one line")]
@@ -80,10 +79,10 @@ pub enum KeyFault {
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// All that is wrong with what is asked for.
+    /// All faults of the request.
     #[error("{}", lines(.0))]
     Faults(Vec<KeyFault>),
-    /// All that the caller's key does not have.
+    /// All rights that the caller cannot grant.
     #[error("{}", Excess::message(.0))]
     Exceeds(Vec<Excess>),
     #[error("only a key with the scope operator changes or switches off a key that has it")]
@@ -118,7 +117,7 @@ impl KeyFault {
 }
 
 impl NewKey {
-    /// All that is wrong with it, whoever asks for it.
+    /// All faults, whoever makes the request.
     #[must_use]
     pub fn faults(&self) -> Vec<KeyFault> {
         let mut faults = Vec::new();
@@ -202,7 +201,7 @@ pub async fn create(
     Ok((key, presented))
 }
 
-/// A key that the caller is told of.
+/// A key that the caller may see.
 ///
 /// # Errors
 /// There is none, or the database failed.
@@ -216,7 +215,7 @@ pub async fn find(
     seen(by, Some(account), key)
 }
 
-/// Keys of an account that the caller is told of, in the order of their making, behind `after`; and whether there
+/// Keys of an account that the caller may see, in the order of their making, behind `after`; and whether there
 /// are more.
 ///
 /// # Errors
@@ -272,10 +271,10 @@ pub async fn change(
         if key.state == KeyState::Deactivated {
             return Err(KeyError::Deactivated);
         }
-        if takes_rights && own == OwnKey::Refused && by.is(&key) {
+        if takes_rights && own == OwnKey::Refused && by.calls_with(&key) {
             return Err(KeyError::OwnKey);
         }
-        if !rights::exceeds(&key, &changed).is_empty() {
+        if !rights::excess_of(&changed, &key).is_empty() {
             within(by, &changed)?;
         }
         Ok(changed)
@@ -297,7 +296,7 @@ pub async fn deactivate(
     let decide = |key: ApiKey| {
         let key = seen(by, account, key)?;
         may_change(by, &key)?;
-        if own == OwnKey::Refused && by.is(&key) {
+        if own == OwnKey::Refused && by.calls_with(&key) {
             return Err(KeyError::OwnKey);
         }
         Ok(ApiKey { state: KeyState::Deactivated, ..key })
@@ -317,7 +316,7 @@ fn may_change(by: Grantor<'_>, key: &ApiKey) -> Result<(), KeyError> {
 }
 
 fn within(by: Grantor<'_>, key: &ApiKey) -> Result<(), KeyError> {
-    let excess = by.lacks(key);
+    let excess = by.cannot_grant(key);
     if excess.is_empty() { Ok(()) } else { Err(KeyError::Exceeds(excess)) }
 }
 

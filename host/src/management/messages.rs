@@ -3,8 +3,9 @@
 use crate::account::role::{Role, RoleTooLow};
 use crate::clock::Timestamp;
 use crate::id::MessageId;
+use crate::message::channel::Channel;
 use crate::message::state::MessageState;
-use crate::store::{Cancellation, RetryOutcome, Store, StoreError};
+use crate::store::{Cancellation, MessageRow, RetryOutcome, Store, StoreError};
 
 /// Who asks. Whether a message is there for the caller is decided where the message is found.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +42,14 @@ pub async fn cancel(
     match store.cancel(id, now).await? {
         Cancellation::Canceled => Ok(()),
         Cancellation::TooLate(state) => Err(MessageError::TooLate(state)),
+    }
+}
+
+/// The content, for whoever manages the account; none where it is no longer kept, or meant for its recipient alone.
+pub async fn content(store: &Store, row: &MessageRow) -> Result<Option<Vec<u8>>, StoreError> {
+    match row.channel {
+        Channel::Api | Channel::Smtp => store.body(row.id).await,
+        Channel::Server => Ok(None),
     }
 }
 

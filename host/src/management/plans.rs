@@ -22,7 +22,7 @@ pub struct PlanTerms {
 #[must_use]
 pub fn named_by(policy: &InstalledPlugin) -> Option<Vec<PlanTerms>> {
     let schema = serde_json::from_str(&policy.manifest().settings_schema).unwrap_or_default();
-    terms(&policy.recipe().settings, &schema)
+    terms(&policy.generation_config().settings, &schema)
 }
 
 fn terms(settings: &Value, schema: &Value) -> Option<Vec<PlanTerms>> {

@@ -1,4 +1,4 @@
-//! The interface that submitted a message; a resend counts as `api`.
+//! Where a message comes from; a resend counts as `api`.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
@@ -6,6 +6,8 @@ pub enum Channel {
     Api,
     /// Accepted over SMTP by the relay.
     Smtp,
+    /// Written by the server for the account. It may hold a secret of its recipient, so nobody else gets to see it.
+    Server,
 }
 
 impl Channel {
@@ -15,11 +17,12 @@ impl Channel {
         match self {
             Self::Api => "api",
             Self::Smtp => "smtp",
+            Self::Server => "server",
         }
     }
 
     #[must_use]
     pub fn from_name(word: &str) -> Option<Self> {
-        [Self::Api, Self::Smtp].into_iter().find(|it| it.as_str() == word)
+        [Self::Api, Self::Smtp, Self::Server].into_iter().find(|it| it.as_str() == word)
     }
 }

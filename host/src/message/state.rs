@@ -23,7 +23,7 @@ pub enum MessageState {
     Deferred,
     /// The recipient's server refused it for good.
     Bounced,
-    /// It cannot be delivered, and no server of the recipient said so.
+    /// The message cannot be delivered, for another reason than a reply of the recipient's server.
     Failed,
     /// Its recipient is on the suppression list; it was never sent and cost nothing.
     Suppressed,

@@ -19,11 +19,20 @@ pub struct PersonsChange<'a> {
 
 impl People {
     pub async fn record_change(&self, change: PersonsChange<'_>) -> Result<(), StoreError> {
+        self.record_acting(change, false).await
+    }
+
+    async fn record_acting(
+        &self,
+        change: PersonsChange<'_>,
+        acting: bool,
+    ) -> Result<(), StoreError> {
         let (user, email) = change.user;
         let row = AuditRow {
             at: self.clock.now(),
             account: change.account,
             actor: ActorId::User(user),
+            acting,
             actor_name: Some(email.to_string()),
             action: change.action.to_owned(),
             subject: change.subject,
@@ -39,13 +48,14 @@ impl People {
         (action, subject): (&'static str, Option<String>),
         from: &Origin,
     ) -> Result<(), StoreError> {
-        self.record_change(PersonsChange {
+        let change = PersonsChange {
             user: (person.user.id, &person.user.email),
             account: person.membership.as_ref().map(|it| it.account),
             action,
             subject,
             from,
-        })
-        .await
+        };
+        let acting = person.membership.as_ref().is_some_and(|it| it.is_acting);
+        self.record_acting(change, acting).await
     }
 }

@@ -178,7 +178,8 @@ impl People {
         Ok(secret)
     }
 
-    fn take_attempt(&self, from: &Origin) -> Result<(), LogInError> {
+    /// Takes from the bucket that guesses of passwords and of keys fill.
+    pub fn take_attempt(&self, from: &Origin) -> Result<(), LogInError> {
         let taken = self.rate_limits.take_password_attempt(from.ip);
         taken.map_err(|wait| LogInError::TooMany(wait.as_secs() + 1))
     }

@@ -1,6 +1,9 @@
 //! Who is a user of the server, and of which account: what `waxwing user` does.
 
-use super::{PasswordError, People};
+use std::time::Duration;
+
+use super::audit::PersonsChange;
+use super::{Origin, PasswordError, People};
 use crate::account::role::Role;
 use crate::id::{AccountId, UserId};
 use crate::message::address::EmailAddress;
@@ -9,6 +12,8 @@ use crate::store::{LinkPurpose, NewUser, PersonRow, StoreError};
 use super::Secret;
 
 pub const MAX_USERS_PER_PAGE: u32 = 500;
+/// Between two links that are mailed to one person.
+const LINK_PAUSE: Duration = Duration::from_mins(2);
 
 /// Somebody to invite.
 #[derive(Debug, Clone)]
@@ -73,6 +78,36 @@ impl People {
         };
         let link = self.make_link(purpose, Some(user.id)).await?;
         Ok((user, link))
+    }
+
+    /// Makes the link for somebody who has lost the password, or has never chosen one. None where nobody has that
+    /// address, or a link was made a moment ago: whoever knows an address could fill its mailbox.
+    pub async fn forgotten(
+        &self,
+        email: &str,
+        from: &Origin,
+    ) -> Result<Option<(PersonRow, Secret)>, StoreError> {
+        let Ok(email) = email.trim().parse::<EmailAddress>() else { return Ok(None) };
+        let Some(user) = self.store.user_by_email(&email).await? else { return Ok(None) };
+        let now = self.clock.now();
+        let newest = self.store.newest_link(user.id).await?;
+        if newest.is_some_and(|it| it.created_at.after(LINK_PAUSE) > now) {
+            return Ok(None);
+        }
+        let purpose = match user.password {
+            Some(_) => LinkPurpose::Reset,
+            None => LinkPurpose::Invitation,
+        };
+        let link = self.make_link(purpose, Some(user.id)).await?;
+        self.record_change(PersonsChange {
+            user: (user.id, &user.email),
+            account: None,
+            action: "make_reset_link",
+            subject: Some(user.id.to_string()),
+            from,
+        })
+        .await?;
+        Ok(Some((user, link)))
     }
 
     /// Gives a user a role in an account, whatever it was before.

@@ -39,6 +39,7 @@ impl People {
             id: SessionId::new(now),
             user,
             account: memberships.first().map(|it| it.account),
+            acting_as: None,
             created_at: now,
             seen_at: now,
             verified_at: now,
@@ -63,6 +64,9 @@ impl People {
             session.ip = ip.to_string();
             self.store.touch_session(&session).await?;
         }
+        if let Some(membership) = self.acted(&user, session.acting_as, now).await? {
+            return Ok(Some(Person { user, session, membership: Some(membership) }));
+        }
         // The role is read with each request: who loses it has lost it.
         let memberships = self.store.memberships(user.id).await?;
         let shown = memberships.iter().find(|it| Some(it.account) == session.account);
@@ -70,6 +74,7 @@ impl People {
             account: it.account,
             account_name: it.account_name.clone(),
             role: it.role,
+            is_acting: false,
         });
         Ok(Some(Person { user, session, membership }))
     }

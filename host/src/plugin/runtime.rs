@@ -14,6 +14,7 @@ pub mod inspect;
 pub mod instance;
 pub mod kind;
 pub mod limits;
+pub mod loader;
 pub mod log;
 mod meter;
 pub mod pool;

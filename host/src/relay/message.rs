@@ -34,7 +34,7 @@ pub type Items = (Vec<Result<Submission, Faulty>>, Option<Idempotency>);
 /// Reads a message, under the terms of its session.
 ///
 /// # Errors
-/// The message cannot be read, or not be relayed as it is: all faults at once.
+/// The message cannot be read, or not be relayed: all faults at once.
 pub fn read(mail: Mail, terms: &Terms, now: Timestamp) -> Result<Items, Refusal> {
     let mut faults = Vec::new();
     let (x_waxwing, asked) = {

@@ -1,4 +1,4 @@
-//! What is said to a refusal of the journey: the relay's one mapper. Codes and usual words stand in
+//! The SMTP reply to a refusal of the journey: the relay's one mapper. Codes and usual words stand in
 //! `crates/smtp`.
 
 #[cfg(test)]
@@ -10,7 +10,7 @@ use waxwing_smtp::server::reply::{Answer, Reply};
 
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 
-/// Lines of one reply.
+/// Lines of one reply, at most.
 const MAX_REPLY_LINES: usize = 20;
 
 /// How a message is refused that the balance does not cover.

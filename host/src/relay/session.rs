@@ -1,5 +1,5 @@
 //! Drives one SMTP session: reads, writes, shakes hands, keeps the time, and asks the journey what
-//! the dialog wants to know. What is said is decided in `crates/smtp` and in [`super::reply`].
+//! the dialog wants to know. The replies are decided in `crates/smtp` and in [`super::reply`].
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use super::data_dir::{DataDir, DataDirError};
 use super::limits::LiveLimits;
+use super::tls::Certificates;
 use crate::api::Api;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::dashboard::setting::{CertificateEnd, Mailer, Settings};
 use crate::dashboard::state::{Dashboard, DashboardParts, SmtpSettings};
 use crate::people::{Passwords, People};
 use crate::store::Store;
@@ -35,6 +37,7 @@ pub fn dashboard(
     api: &Api,
     people: &Arc<People>,
     (starttls, tls): (&[SocketAddr], &[SocketAddr]),
+    (settings, certificates): (&Settings, Option<Arc<Certificates>>),
 ) -> Dashboard {
     Dashboard::from(DashboardParts {
         api: api.clone(),
@@ -44,5 +47,14 @@ pub fn dashboard(
             starttls: starttls.first().copied(),
             tls: tls.first().copied(),
         },
+        mailer: mailer(config),
+        settings: settings.clone(),
+        certificate: certificates.map(|it| CertificateEnd::new(move || it.expires_at())),
+        data_dir: config.store.data_dir.clone(),
     })
+}
+
+fn mailer(config: &Config) -> Option<Mailer> {
+    let (key, url) = (config.people.mail_key.as_ref()?, config.people.url.as_ref()?);
+    Some(Mailer { key: key.0.clone(), url: url.trim_end_matches('/').to_owned() })
 }

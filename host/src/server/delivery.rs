@@ -46,7 +46,7 @@ use routes::{PasswordFileError, RouteReloader};
 pub enum DeliverySetupError {
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    #[error("`{0}` is no domain for return paths: set domains.return_path_host")]
+    #[error("`{0}` is not a valid domain name for return paths: set domains.return_path_host")]
     ReturnPathHost(String),
     #[error(transparent)]
     Resolver(#[from] ResolverError),
@@ -60,14 +60,14 @@ pub enum DeliverySetupError {
 
 /// What the worker needs of the rest of the server.
 #[derive(Debug)]
-pub struct Parts {
+pub struct WorkerDependencies {
     pub store: Store,
     pub clock: Clock,
     /// The domains' keys and return paths.
     pub facts: Arc<Facts>,
     /// Where the sandbox inbox listens.
     pub inbox: SocketAddr,
-    /// Tells of new messages.
+    /// Notified when a message is queued.
     pub wake: Arc<Notify>,
 }
 
@@ -75,10 +75,10 @@ pub struct Parts {
 pub fn worker(
     config: &Config,
     data: &DataDir,
-    parts: Parts,
+    dependencies: WorkerDependencies,
 ) -> Result<(Worker, RouteReloader), DeliverySetupError> {
     let delivery = &config.delivery;
-    let Parts { store, clock, facts, inbox, wake } = parts;
+    let WorkerDependencies { store, clock, facts, inbox, wake } = dependencies;
     let tls = TlsClient::new(delivery.ca_file.as_deref())?;
     let admission = Arc::new(AdmissionControl {
         routes: ArcSwap::from_pointee(routes::routing_table(config)?),
@@ -92,7 +92,7 @@ pub fn worker(
     let failover = Failover {
         unresponsive: UnresponsiveAddresses::default(),
         hello: smtp::hostname(&config.smtp).as_str().to_owned(),
-        local: delivery.local_addresses.clone(),
+        source_addresses: delivery.local_addresses.clone(),
         tls,
         timeouts: Timeouts::default(),
         clock: clock.clone(),
@@ -100,7 +100,7 @@ pub fn worker(
     let attempts = Attempts {
         store: store.clone(),
         signer: domain_checks::dkim_signer(data, &facts, &clock)?,
-        return_paths: return_paths(config, data, facts)?,
+        return_paths: ReturnPaths::new(data.verp()?, return_path_host(config)?, facts),
         sandbox: Sandbox::new(inbox),
         failover,
         admission: Arc::clone(&admission),
@@ -113,6 +113,7 @@ pub fn worker(
     let reloader = RouteReloader::new(Arc::clone(&admission), Arc::clone(&wake));
     let worker = Worker {
         store,
+        // Only has to be unique: the name under which this process holds its leases.
         owner: RequestId::new(clock.now()).to_string(),
         clock,
         attempts: Arc::new(attempts),
@@ -125,23 +126,14 @@ pub fn worker(
     Ok((worker, reloader))
 }
 
-fn return_paths(
-    config: &Config,
-    data: &DataDir,
-    facts: Arc<Facts>,
-) -> Result<ReturnPaths, DeliverySetupError> {
-    let verp = data.verp()?;
-    Ok(ReturnPaths::new(verp, return_path_host(config)?, facts))
-}
-
 /// # Errors
-/// The host of return paths is no domain.
+/// The host of return paths is not a valid domain name.
 pub fn return_path_host(config: &Config) -> Result<DomainName, DeliverySetupError> {
     let host = domain_checks::check_settings(config).return_path_host;
     host.parse().map_err(|_| DeliverySetupError::ReturnPathHost(host))
 }
 
-/// It has a pace of its own: mail does not wait for the checks of sender domains.
+/// The resolver for MX lookups, with a rate limit apart from that of domain checks.
 fn mx_resolver(
     config: &Config,
     store: Store,

@@ -35,7 +35,7 @@ pub async fn run<E: fmt::Display>(
     }
 }
 
-/// Takes limits and routes at each hang-up; what is wrong with them is said, and the old ones stay.
+/// Takes limits and routes at each hang-up; faults in them are logged, and the old ones stay.
 #[cfg(unix)]
 async fn reload<E: fmt::Display>(
     running: &RunningServer,

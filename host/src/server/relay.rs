@@ -109,6 +109,12 @@ impl Ports {
         self.certificates.as_ref().map(|it| it.server_config())
     }
 
+    /// The certificate itself; none where no port has one.
+    #[must_use]
+    pub fn certificates(&self) -> Option<Arc<Certificates>> {
+        self.certificates.clone()
+    }
+
     /// Serves the ports until `stop`; none where there is no port.
     pub fn serve(
         self,

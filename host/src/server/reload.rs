@@ -6,7 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use super::delivery::routes::{PasswordFileError, RouteReloader, RoutesChange};
 use super::descriptors;
 use super::limits::LiveLimits;
+use super::settings::settings;
 use crate::config::Config;
+use crate::dashboard::setting::Settings;
 
 /// What a reload replaces, and the configuration that holds now.
 #[derive(Debug)]
@@ -14,6 +16,8 @@ pub struct Reloader {
     limits: LiveLimits,
     routes: RouteReloader,
     running: Mutex<Config>,
+    /// What the operator's pages show of it.
+    shown: Settings,
 }
 
 /// The keys of the configuration that have changed.
@@ -27,12 +31,18 @@ struct ChangedKeys {
 impl Reloader {
     /// Of a server that was started with this configuration.
     #[must_use]
-    pub fn new(limits: LiveLimits, routes: RouteReloader, config: &Config) -> Self {
-        Self { limits, routes, running: Mutex::new(config.clone()) }
+    pub fn new(
+        limits: LiveLimits,
+        routes: RouteReloader,
+        config: &Config,
+        shown: Settings,
+    ) -> Self {
+        shown.replace(settings(config));
+        Self { limits, routes, running: Mutex::new(config.clone()), shown }
     }
 
     /// Applies what a running server can change, and logs which keys that are. Routes that cannot be used
-    /// leave everything as it is.
+    /// change nothing.
     pub fn apply(&self, new: &Config) {
         match self.try_to_apply(new) {
             Ok(changed) => changed.log(),
@@ -49,6 +59,7 @@ impl Reloader {
         // Also where the keys are the same: passwords stand in files of their own.
         self.routes.apply(&next, RoutesChange::between(&running.delivery, &next.delivery))?;
         self.limits.apply(&descriptors::fit(&next));
+        self.shown.replace(settings(&next));
         *running = next;
         Ok(changed)
     }

@@ -19,7 +19,7 @@ use super::connection_limits::ConnectionSlots;
 use super::tasks::Tasks;
 use super::tcp_listener::Acceptor;
 use crate::account::ip_network::IpNetwork;
-use crate::clock::once_a_minute::OnceAMinute;
+use crate::clock::log_throttle::LogThrottle;
 use proxy::ProxyHeaderError;
 
 pub use hostname::hostname;
@@ -27,7 +27,7 @@ pub use hostname::hostname;
 /// How long sessions may take after the stop of the server begins.
 pub(super) const DRAIN: Duration = Duration::from_secs(30);
 
-/// Connections of one port whose PROXY header is still to come.
+/// Connections of one port whose PROXY header is still to come, at most.
 const MAX_PENDING_HEADERS: usize = 1_024;
 
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub async fn serve<S, F>(
     let (sessions, cut) = (Tasks::default(), CancellationToken::new());
     let SmtpListener { name, listener, no_slot_reply, trusted_proxies } = smtp_listener;
     let mut acceptor = Acceptor::new(listener, name);
-    let (mut headers, mut bad_headers) = (FuturesUnordered::new(), OnceAMinute::default());
+    let (mut headers, mut bad_headers) = (FuturesUnordered::new(), LogThrottle::default());
     loop {
         let (stream, client) = tokio::select! {
             (stream, peer) = acceptor.next() => {
@@ -108,7 +108,7 @@ async fn behind_proxy(
 fn log_refused(
     (listener, proxy): (&'static str, SocketAddr),
     error: &ProxyHeaderError,
-    lines: &mut OnceAMinute<()>,
+    lines: &mut LogThrottle<()>,
 ) {
     let proxy = proxy.ip().to_canonical();
     if matches!(error, ProxyHeaderError::Nothing) {
@@ -119,7 +119,7 @@ fn log_refused(
     metrics::counter!("waxwing_smtp_connections_refused_total", "reason" => "proxy_header")
         .increment(1);
     // Each of thousands of clients could be slow on purpose; the metric counts them all.
-    if lines.is_due((), Instant::now()) {
+    if lines.admit((), Instant::now()) {
         tracing::warn!(%proxy, listener, %error, "closed a connection from a trusted proxy that sent no valid PROXY header; logged at most once a minute");
     }
 }

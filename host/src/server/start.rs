@@ -27,6 +27,7 @@ use crate::authoring::Authoring;
 use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, ForwardedHeader};
 use crate::credit::Credits;
+use crate::dashboard::setting::Settings;
 use crate::delivery::queue::retry_schedule::interrupted;
 use crate::delivery::queue::worker::IDLE_PAUSE;
 use crate::inbox::store::InboxStore;
@@ -125,7 +126,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let waker = waker(&wake, &clock);
     core.start("commit", commits.run(store.clone(), clock.clone(), waker, stop_core.clone()));
     core.start("domains", Arc::clone(&verifier).run(stop_core.clone()));
-    let parts = delivery::Parts {
+    let parts = delivery::WorkerDependencies {
         store: store.clone(),
         clock: clock.clone(),
         facts: Arc::clone(&facts),
@@ -169,7 +170,9 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         metrics,
     });
     let submission = (&*smtp_ports.0, &*smtp_ports.1);
-    let dashboard = dashboard::dashboard(config, &api, &people, submission);
+    let settings = Settings::default();
+    let shown = (&settings, relay.certificates());
+    let dashboard = dashboard::dashboard(config, &api, &people, submission, shown);
     limits.relay = relay.serve(config, journey, &listeners, &stop_listeners);
     http_ports.serve(
         &api,
@@ -196,7 +199,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         stop_listeners,
         stop_core,
         broken,
-        reloader: Reloader::new(limits, routes, configured),
+        reloader: Reloader::new(limits, routes, configured, settings),
         _lock: lock,
     })
 }

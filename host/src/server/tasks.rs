@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How long a stop may take before it is said what it waits for.
+/// How long a stop may take before the log names what it waits for.
 const QUIET_STOP_TIME: Duration = Duration::from_secs(2);
 
 /// Tasks that end together. A panic in one of the default ones, as of a connection, ends that one.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::clock::once_a_minute::OnceAMinute;
+use crate::clock::log_throttle::LogThrottle;
 
 /// Descriptors come back when connections end.
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
@@ -46,14 +46,14 @@ pub async fn bind(
 pub struct Acceptor {
     listener: TcpListener,
     name: &'static str,
-    failures: OnceAMinute<()>,
+    failures: LogThrottle<()>,
 }
 
 impl Acceptor {
     /// Accepts what comes to `listener`, which the log calls `name`.
     #[must_use]
     pub fn new(listener: TcpListener, name: &'static str) -> Self {
-        Self { listener, name, failures: OnceAMinute::default() }
+        Self { listener, name, failures: LogThrottle::default() }
     }
 
     /// The next connection. A call that is dropped loses none.
@@ -67,7 +67,7 @@ impl Acceptor {
             if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) {
                 continue;
             }
-            if self.failures.is_due((), Instant::now()) {
+            if self.failures.admit((), Instant::now()) {
                 tracing::warn!(
                     listener = self.name,
                     %error,

@@ -44,7 +44,7 @@ pub fn webhooks(
 ) -> Result<Arc<Webhooks>, WebhooksError> {
     let settings = &config.webhooks;
     let guard = Arc::new(Guard {
-        schemes: if settings.allow_http { Schemes::HttpToo } else { Schemes::Https },
+        schemes: if settings.allow_http { Schemes::HttpAndHttps } else { Schemes::Https },
         allowed: settings.allow_private.clone(),
     });
     // Lookups of its own: an endpoint must not use up those of sender domains.

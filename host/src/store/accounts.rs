@@ -28,7 +28,64 @@ pub struct AccountRow {
     pub sent_month: u64,
 }
 
+/// Hours that [`Store::sent_lately`] looks back.
+const LATELY_HOURS: i64 = 7 * 24;
+/// From so many bounces of a thousand on, receivers begin to distrust a sender.
+const RISKY_PER_MILLE: u64 = 50;
+/// Of fewer messages a share says nothing.
+const MIN_RATED: u64 = 20;
+
+/// What an account has sent in the last seven days.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SentLately {
+    pub accepted: u64,
+    pub bounced: u64,
+}
+
+impl SentLately {
+    /// None where nothing was accepted.
+    #[must_use]
+    pub fn bounced_per_mille(self) -> Option<u64> {
+        (self.bounced * 1_000).checked_div(self.accepted)
+    }
+
+    /// Whether so many bounce that the server's reputation is at risk.
+    #[must_use]
+    pub fn is_risky(self) -> bool {
+        self.accepted >= MIN_RATED
+            && self.bounced_per_mille().is_some_and(|it| it >= RISKY_PER_MILLE)
+    }
+}
+
 impl Store {
+    /// What each of these accounts has sent in the last seven days; none of what has sent nothing.
+    pub async fn sent_lately(
+        &self,
+        accounts: &[AccountId],
+        now: Timestamp,
+    ) -> Result<BTreeMap<AccountId, SentLately>, StoreError> {
+        let period = now.millis() / 3_600_000;
+        let rows = sql("-- sent_lately
+             WITH RECURSIVE hours (period) AS (
+                 SELECT CAST($1 AS BIGINT) UNION ALL SELECT period - 1 FROM hours WHERE period > $2)
+             SELECT s.account_id, CAST(sum(CASE WHEN s.state = 'accepted' THEN s.changes ELSE 0 END) AS BIGINT) AS accepted,
+                    CAST(sum(CASE WHEN s.state = 'bounced' THEN s.changes ELSE 0 END) AS BIGINT) AS bounced
+             FROM hours JOIN sent s ON s.period = hours.period AND s.state IN ('accepted', 'bounced')
+                  AND s.account_id IN (SELECT unhex(value) FROM json_each($3))
+             GROUP BY s.account_id")
+        .bind(period)
+        .bind(period - LATELY_HOURS)
+        .ids(accounts.iter().copied())
+        .all(&self.db.pages)
+        .await?;
+        let row = |row: &Row| {
+            let count = |name| column::<i64>(row, name).map(i64::unsigned_abs);
+            let sent = SentLately { accepted: count("accepted")?, bounced: count("bounced")? };
+            Ok((column(row, "account_id")?, sent))
+        };
+        rows.iter().map(row).collect()
+    }
+
     /// Opens an account with a balance of 0 and no brand.
     pub async fn create_account(&self, account: &Account) -> Result<(), StoreError> {
         sql("-- create_account

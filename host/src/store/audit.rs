@@ -25,6 +25,8 @@ pub struct AuditRow {
     /// None for what belongs to the server.
     pub account: Option<AccountId>,
     pub actor: ActorId,
+    /// Whether the actor is an operator who acted as the account.
+    pub acting: bool,
     /// The e-mail address of a user, the name of a key: what they did outlives them.
     pub actor_name: Option<String>,
     /// An operation of the API, or a name of the same kind.
@@ -52,15 +54,16 @@ impl Store {
     /// Writes a change down.
     pub async fn record_audit(&self, row: &AuditRow) -> Result<(), StoreError> {
         let statement = sql("-- record_audit
-             INSERT INTO audit (created_at, account_id, actor, actor_name, action, subject, ip, actor_id)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)")
+             INSERT INTO audit (created_at, account_id, actor, actor_name, action, subject, ip, acting, actor_id)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)")
         .bind(row.at.millis())
         .bind(row.account)
         .bind(row.actor.as_str())
         .bind(row.actor_name.clone())
         .bind(&row.action)
         .bind(row.subject.clone())
-        .bind(row.ip.clone());
+        .bind(row.ip.clone())
+        .bind(row.acting);
         let statement = match row.actor {
             ActorId::User(id) => statement.bind(id),
             ActorId::Key(id) => statement.bind(id),
@@ -79,7 +82,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<(i64, AuditRow)>, StoreError> {
         let rows = sql("-- audit
-             SELECT id, created_at, account_id, actor, actor_id, actor_name, action, subject, ip
+             SELECT id, created_at, account_id, actor, actor_id, actor_name, action, subject, ip, acting
              FROM audit WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3")
         .bind(account)
         .bind(before.unwrap_or(i64::MAX))
@@ -96,7 +99,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<(i64, AuditRow)>, StoreError> {
         let rows = sql("-- audit_of_server
-             SELECT id, created_at, account_id, actor, actor_id, actor_name, action, subject, ip
+             SELECT id, created_at, account_id, actor, actor_id, actor_name, action, subject, ip, acting
              FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2")
         .bind(before.unwrap_or(i64::MAX))
         .bind(limit)
@@ -120,6 +123,7 @@ fn audit_row(row: &Row) -> Result<(i64, AuditRow), StoreError> {
         at: moment(row, "created_at")?,
         account: column(row, "account_id")?,
         actor,
+        acting: column(row, "acting")?,
         actor_name: column(row, "actor_name")?,
         action: column(row, "action")?,
         subject: column(row, "subject")?,

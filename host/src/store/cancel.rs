@@ -20,7 +20,7 @@ pub enum Cancellation {
 
 impl Store {
     /// Cancels a message that waits and that nobody holds: it leaves the queue, and its price is refunded unless an
-    /// attempt may have arrived, with its event, in one transaction. One that is canceled already stays as it is.
+    /// attempt may have arrived, with its event, in one transaction. One that is canceled already is left unchanged.
     ///
     /// # Errors
     /// The database failed, or there is no such message.

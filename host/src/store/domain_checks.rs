@@ -50,13 +50,13 @@ pub struct CheckRow {
     pub failure: Option<String>,
 }
 
-/// Whether the records of a domain could be seen at its last check.
+/// How the name servers of a domain answered at its last check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight {
-    /// They could, or it was never checked.
-    Clear,
-    /// Its name servers are slow or silent, and its checks take long.
-    Unclear,
+pub enum Responsiveness {
+    /// All lookups were answered, or the domain was never checked.
+    Normal,
+    /// The name servers are slow or silent, so a check takes long.
+    Slow,
 }
 
 /// What a check has changed.
@@ -107,20 +107,20 @@ impl Store {
     /// The database failed; nothing is taken then.
     pub async fn due_domains(
         &self,
-        sight: Sight,
+        responsiveness: Responsiveness,
         limit: u32,
         now: Timestamp,
         until: Timestamp,
     ) -> Result<Vec<DomainId>, StoreError> {
-        let statement = match sight {
-            Sight::Clear => {
+        let statement = match responsiveness {
+            Responsiveness::Normal => {
                 "-- due_domains: clear
                  UPDATE domain_checks SET next_at = $1 WHERE domain_id IN
                      (SELECT domain_id FROM domain_checks
                       WHERE next_at <= $2 AND unclear_since IS NULL ORDER BY next_at LIMIT $3)
                  RETURNING domain_id"
             }
-            Sight::Unclear => {
+            Responsiveness::Slow => {
                 "-- due_domains: unclear
                  UPDATE domain_checks SET next_at = $1 WHERE domain_id IN
                      (SELECT domain_id FROM domain_checks

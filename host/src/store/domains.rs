@@ -12,7 +12,7 @@ use crate::domain::state::{DomainKind, Phase, SenderDomain, Standing};
 use crate::id::{AccountId, DomainId, Identifier};
 use crate::store::StoreError;
 
-/// A domain with what the policy said of it.
+/// A domain with the verdict of the policy.
 #[derive(Debug, Clone)]
 pub struct DomainRow {
     pub domain: SenderDomain,
@@ -98,6 +98,18 @@ impl Store {
         super::domain_keys::put(&mut tx, domain.id, &new.keys).await?;
         tx.commit().await?;
         Ok(Ok(()))
+    }
+
+    /// Domains of all accounts that were verified, and whose records are gone or wrong.
+    pub async fn domains_in_trouble(&self, limit: u32) -> Result<Vec<DomainRow>, StoreError> {
+        let rows = sql("-- domains_in_trouble
+             SELECT id, account_id, name, kind, verification_token, phase, since, progress, missing,
+                    requirements, decision, created_at
+             FROM domains WHERE phase IN ('warned', 'degraded') LIMIT $1")
+        .bind(limit)
+        .all(&self.db.pages)
+        .await?;
+        rows.iter().map(domain_row).collect()
     }
 
     /// Domains of an account in the order of their adding, behind `after`.

@@ -20,7 +20,7 @@ pub enum Conversion {
     NotNeeded,
     /// It was rebuilt, and can now.
     Done,
-    /// The disk has too little room to rebuild it, or that failed; it works on as it is.
+    /// The disk has too little room to rebuild it, or that failed; it works on unchanged.
     PutOff,
 }
 
@@ -46,7 +46,7 @@ pub async fn begin_immediate(
     }
 }
 
-/// Makes a file that is still empty one that can give space back: it can only be said before the first
+/// Makes a file that is still empty one that can give space back: it can only be set before the first
 /// table is made.
 ///
 /// # Errors
@@ -135,7 +135,7 @@ pub async fn excess(pool: &SqlitePool) -> Result<u32, sqlx::Error> {
     Ok(u32::try_from((free - spare).max(0)).unwrap_or(u32::MAX))
 }
 
-/// Cuts at most `pages` free pages off a file; one that cannot give space back stays as it is.
+/// Cuts at most `pages` free pages off a file; one that cannot give space back is left alone.
 ///
 /// # Errors
 /// The file cannot be written.

@@ -15,7 +15,7 @@ const CONSTRAINTS: [i32; 5] = [
     ffi::SQLITE_CONSTRAINT_CHECK,
 ];
 
-/// What a driver said, or why it was not asked.
+/// The error of a driver, or why it was not called.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
     /// A connection that runs its statements on the thread that asks.
@@ -84,7 +84,7 @@ pub enum StoreError {
     #[error("the database failed in {operation}: {source}")]
     Database {
         operation: &'static str,
-        /// What the database said.
+        /// The error of the database.
         source: DriverError,
     },
     /// A list took too long, or found no connection in time: those that sends need are never taken.
@@ -134,7 +134,7 @@ impl From<MigrateError> for StoreError {
 }
 
 impl StoreError {
-    /// Adds what was being done to what the database said.
+    /// Adds the operation to the error of the database.
     pub fn during<E: Into<DriverError>>(operation: &'static str) -> impl FnOnce(E) -> Self {
         move |source| Self::Database { operation, source: source.into() }
     }

@@ -1,4 +1,4 @@
-//! Writes events, each in the transaction of the change that it tells of, and counts what messages came to.
+//! Writes events, each in the transaction of the change that it reports, and counts what messages came to.
 
 mod ids;
 

@@ -1,5 +1,7 @@
 //! Reads one message with its events, attempts and decisions, or what a resend needs of it.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::Store;
@@ -9,6 +11,7 @@ use super::message_pages::{COLUMNS, MessageRow, QUEUE, message_row};
 use crate::clock::Timestamp;
 use crate::id::MessageId;
 use crate::message::address::EmailAddress;
+use crate::message::channel::Channel;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{Body, ReturnPath};
@@ -61,6 +64,7 @@ pub struct AttemptRow {
 #[derive(Debug, Clone)]
 pub struct StoredMessage {
     pub id: MessageId,
+    pub channel: Channel,
     /// Slug and revision of its template; none for a message that came whole.
     pub template: Option<(String, u64)>,
     /// The envelope's sender.
@@ -76,6 +80,18 @@ pub struct StoredMessage {
 }
 
 impl Store {
+    /// Those of these messages that were delivered to the sandbox inbox.
+    pub async fn in_sandbox(&self, ids: &[MessageId]) -> Result<BTreeSet<MessageId>, StoreError> {
+        let rows = sql("-- in_sandbox
+             SELECT message_id FROM attempts
+             WHERE message_id IN (SELECT unhex(value) FROM json_each($1))
+               AND route = 'sandbox' AND outcome = 'delivered'")
+        .ids(ids.iter().copied())
+        .all(&self.db.pages)
+        .await?;
+        rows.iter().map(|row| column(row, "message_id")).collect()
+    }
+
     /// What lists show of one message; none if there is no such message.
     pub async fn message_row(&self, id: MessageId) -> Result<Option<MessageRow>, StoreError> {
         let mut statement = sql("-- message_row\nSELECT ");
@@ -139,7 +155,7 @@ impl Store {
     /// What is needed to send a message once more; none if there is no such message.
     pub async fn stored_message(&self, id: MessageId) -> Result<Option<StoredMessage>, StoreError> {
         let row = sql("-- stored_message
-             SELECT m.id, m.template_slug, m.template_revision, m.return_path, m.recipient, m.tags,
+             SELECT m.id, m.channel, m.template_slug, m.template_revision, m.return_path, m.recipient, m.tags,
                     m.metadata, b.bytes, d.bytes AS dictionary
              FROM messages m LEFT JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
              LEFT JOIN dictionaries d ON d.id = b.dictionary
@@ -164,6 +180,7 @@ fn stored_message(row: &Row) -> Result<StoredMessage, StoreError> {
     let revision = revision.and_then(|it| u64::try_from(it).ok()).unwrap_or_default();
     Ok(StoredMessage {
         id: column(row, "id")?,
+        channel: word(row, "messages", "channel", Channel::from_name)?,
         template: slug.map(|slug| (slug, revision)),
         return_path: match column::<Option<&str>>(row, "return_path")? {
             None => ReturnPath::Author,

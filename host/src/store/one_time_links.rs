@@ -1,7 +1,7 @@
 //! Links that work once.
 
 use super::Store;
-use super::database::{Tx, column, moment, sql, word};
+use super::database::{Row, Tx, column, moment, sql, word};
 use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::store::StoreError;
@@ -80,15 +80,18 @@ impl Store {
         .bind(now.millis())
         .optional(&self.db.readers)
         .await?;
-        let row = row.map(|row| {
-            Ok(LinkRow {
-                purpose: word(&row, "one_time_links", "purpose", LinkPurpose::of)?,
-                user: column(&row, "user_id")?,
-                created_at: moment(&row, "created_at")?,
-                expires_at: moment(&row, "expires_at")?,
-            })
-        });
-        row.transpose()
+        row.map(|row| link_row(&row)).transpose()
+    }
+
+    /// The newest link of a person, over or not.
+    pub async fn newest_link(&self, user: UserId) -> Result<Option<LinkRow>, StoreError> {
+        let row = sql("-- newest_link
+             SELECT purpose, user_id, created_at, expires_at
+             FROM one_time_links WHERE user_id = $1 ORDER BY created_at DESC LIMIT 1")
+        .bind(user)
+        .optional(&self.db.readers)
+        .await?;
+        row.map(|row| link_row(&row)).transpose()
     }
 
     /// Uses a link up; answers whether it still worked.
@@ -108,4 +111,13 @@ pub(super) async fn take(tx: &mut Tx, hash: &[u8; 32], now: Timestamp) -> Result
         .run(tx)
         .await?;
     Ok(taken == 1)
+}
+
+fn link_row(row: &Row) -> Result<LinkRow, StoreError> {
+    Ok(LinkRow {
+        purpose: word(row, "one_time_links", "purpose", LinkPurpose::of)?,
+        user: column(row, "user_id")?,
+        created_at: moment(row, "created_at")?,
+        expires_at: moment(row, "expires_at")?,
+    })
 }

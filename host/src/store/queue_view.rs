@@ -1,7 +1,7 @@
 //! What the queue holds for somebody who asks why mail waits. Nothing is changed.
 
 use super::Store;
-use super::database::{Row, column, parsed, sql, word};
+use super::database::{Row, column, moment_or_none, parsed, sql, word};
 use super::queue::due;
 use crate::clock::Timestamp;
 use crate::id::MessageId;
@@ -11,7 +11,7 @@ use crate::message::waits_for::WaitsFor;
 use crate::store::StoreError;
 use crate::store::records::Due;
 
-/// Messages of one domain that are counted; of more it is only said that there are more.
+/// Messages of one domain that are counted, at most; of more the answer only tells that there are more.
 pub const MAX_COUNTED: u32 = 20_000;
 /// Octets by which larger messages are grouped.
 const SIZE_STEP: u32 = 1 << 20;
@@ -32,6 +32,34 @@ const WAITING_IN: &str = "-- waiting_in
           FROM queue WHERE lane = $1 AND lease_owner IS NOT NULL) g
     CROSS JOIN messages m ON m.id = g.message_id
     GROUP BY 1, 2, 3, 4, 5, 6, 7";
+
+/// Messages of one destination that a list counts; of more it is only said that there are more.
+pub const MAX_LISTED_MESSAGES: u32 = 1_000;
+
+/// From each name to the next one. What stands for a destination is the message that is due first; a lane may look
+/// older than it is where messages were canceled.
+const DESTINATIONS: &str = "-- destinations
+    WITH RECURSIVE names (lane) AS (
+        SELECT min(lane) FROM lanes WHERE lane > $1 AND lane >= $2
+        UNION ALL
+        SELECT (SELECT min(l.lane) FROM lanes l WHERE l.lane > names.lane)
+        FROM names WHERE names.lane IS NOT NULL),
+    firsts AS (
+        SELECT names.lane,
+               (SELECT q.message_id FROM queue q
+                WHERE q.lane = names.lane AND q.lease_owner IS NULL AND q.account_id = (
+                    SELECT l.account_id FROM lanes l WHERE l.lane = names.lane ORDER BY l.due_at LIMIT 1)
+                ORDER BY q.due_at, q.message_id LIMIT 1) AS first,
+               (SELECT count(*) FROM (SELECT 1 FROM queue q WHERE q.lane = names.lane AND q.lease_owner IS NULL
+                                      LIMIT $4)) AS messages,
+               (SELECT min(w.message_id) FROM (SELECT q.message_id FROM queue q
+                                               WHERE q.lane = names.lane AND q.lease_owner IS NULL LIMIT $4) w) AS oldest,
+               (SELECT count(*) FROM queue q WHERE q.lane = names.lane AND q.lease_owner IS NOT NULL) AS leased
+        FROM names WHERE names.lane IS NOT NULL LIMIT $3)
+    SELECT f.lane, f.messages, f.leased, o.created_at AS oldest_at, q.message_id, q.account_id, q.due_at,
+           q.is_wanted, q.octets, q.attempts, q.first_at, q.waits_for, m.state
+    FROM firsts f CROSS JOIN queue q ON q.message_id = f.first CROSS JOIN messages m ON m.id = f.first
+    LEFT JOIN messages o ON o.id = f.oldest";
 
 /// The attempt of an expired lease was never written, so that of a message may be the one before.
 const LAST_ATTEMPTS_IN: &str = "-- last_attempts_in
@@ -69,6 +97,17 @@ pub struct WaitingGroup {
     /// Attempts are under way.
     pub is_leased: bool,
     pub messages: u32,
+}
+
+/// A destination for which mail waits.
+#[derive(Debug, Clone)]
+pub struct DestinationRow {
+    /// The message that is due first, with how many wait: at most [`MAX_LISTED_MESSAGES`] are counted.
+    pub first: WaitingGroup,
+    /// Attempts that are under way.
+    pub leased: u32,
+    /// When the oldest of those that were counted was accepted; none where it has just left.
+    pub oldest_at: Option<Timestamp>,
 }
 
 /// What the last attempt of a message was answered.
@@ -138,6 +177,35 @@ impl Store {
                 })
             })
             .collect()
+    }
+
+    /// Destinations for which mail waits, by name, behind `after`, from `from` on.
+    pub async fn destinations(
+        &self,
+        (after, from): (&str, &str),
+        limit: u32,
+    ) -> Result<Vec<DestinationRow>, StoreError> {
+        let rows = sql(DESTINATIONS)
+            .bind(after)
+            .bind(from)
+            .bind(limit)
+            .bind(MAX_LISTED_MESSAGES)
+            .all(&self.db.pages)
+            .await?;
+        let row = |row: &Row| {
+            Ok(DestinationRow {
+                first: WaitingGroup {
+                    due: due(row)?,
+                    state: state(row)?,
+                    waits_for: waits_for(row)?,
+                    is_leased: false,
+                    messages: column(row, "messages")?,
+                },
+                leased: column(row, "leased")?,
+                oldest_at: moment_or_none(row, "oldest_at")?,
+            })
+        };
+        rows.iter().map(row).collect()
     }
 
     /// The last attempts of the messages of a lane name, one of each route.

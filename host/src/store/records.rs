@@ -20,9 +20,7 @@ use crate::message::state::MessageState;
 use crate::message::waits_for::WaitsFor;
 use crate::template::version::Dictionary;
 
-pub use bounce::{
-    BounceClass, BounceFacts, EarlierFailure, NewSuppression, Suppresses, SuppressionKind,
-};
+pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses, SuppressionKind};
 pub use commit::{
     Accepted, Answer, CommitFacts, CreditEvent, CreditEventKind, IdempotencyKey, JobOutcome,
     JobVerdict, Verdict,
@@ -59,7 +57,7 @@ pub enum Acceptance {
 /// How long the answer to a request with an idempotency key is kept for its retries: to a send as to a grant.
 pub const ANSWERS_KEPT: Duration = Duration::from_hours(24);
 
-/// A client's key for a request, and what the request said.
+/// A client's key for a request, and the content of the request.
 #[derive(Debug, Clone)]
 pub struct Idempotency {
     pub key: String,
@@ -350,7 +348,7 @@ pub struct Settlement {
     pub account_id: AccountId,
     /// What becomes of the message.
     pub verdict: AfterAttempt,
-    /// Why, in the words of the server that said it.
+    /// The reason, in the words of the server that replied.
     pub reason: String,
     /// What happened in the attempt.
     pub attempt: AttemptRecord,
@@ -367,7 +365,11 @@ pub enum AfterAttempt {
     },
     Delivered,
     Relayed,
-    Bounced(Suppresses),
+    Bounced {
+        /// What webhooks are told of it.
+        class: BounceClass,
+        suppresses: Suppresses,
+    },
     Failed(Suppresses),
 }
 
@@ -379,7 +381,7 @@ impl AfterAttempt {
             Self::Deferred { .. } => MessageState::Deferred,
             Self::Delivered => MessageState::Delivered,
             Self::Relayed => MessageState::Relayed,
-            Self::Bounced(_) => MessageState::Bounced,
+            Self::Bounced { .. } => MessageState::Bounced,
             Self::Failed(_) => MessageState::Failed,
         }
     }
@@ -388,7 +390,7 @@ impl AfterAttempt {
     pub fn waits_for(&self) -> Option<&WaitsFor> {
         match self {
             Self::Deferred { waits_for, .. } => waits_for.as_ref(),
-            Self::Delivered | Self::Relayed | Self::Bounced(_) | Self::Failed(_) => None,
+            Self::Delivered | Self::Relayed | Self::Bounced { .. } | Self::Failed(_) => None,
         }
     }
 
@@ -396,7 +398,7 @@ impl AfterAttempt {
     pub fn next_attempt(&self) -> Option<Timestamp> {
         match self {
             Self::Deferred { next_attempt, .. } => Some(*next_attempt),
-            Self::Delivered | Self::Relayed | Self::Bounced(_) | Self::Failed(_) => None,
+            Self::Delivered | Self::Relayed | Self::Bounced { .. } | Self::Failed(_) => None,
         }
     }
 }
@@ -439,7 +441,7 @@ pub enum AttemptEnding {
         /// The enhanced status code (RFC 3463), as in `5.1.1`.
         enhanced: Option<String>,
     },
-    /// No server replied, and the message has not arrived. DNS may have said why, as an enhanced status code.
+    /// No server replied, and the message has not arrived. DNS may have given the reason, as an enhanced status code.
     NoReply { enhanced: Option<String> },
     /// The end of the message was sent, and no reply came.
     MayHaveArrived,

@@ -33,7 +33,7 @@ pub struct NewReport {
     /// The message that it is about.
     pub message_id: MessageId,
     pub kind: ReportKind,
-    /// In the words of whoever said it.
+    /// The text of the report.
     pub reason: String,
     /// What puts the recipient on the account's suppression list.
     pub suppression: Option<NewSuppression>,

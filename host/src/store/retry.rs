@@ -13,7 +13,7 @@ use crate::store::StoreError;
 
 /// Messages of one transaction: others write, too.
 const BATCH_ROWS: u32 = 2_000;
-/// Destinations that are tried at one time after a start.
+/// Destinations that are tried at one time after a start, at most.
 const MAX_DESTINATIONS_REQUEUED: u32 = 10_000;
 
 /// Each looks at so many messages and says which of them fit: one statement that looked for as many as fit
@@ -47,7 +47,7 @@ pub enum RetryOutcome {
     Not(MessageState),
 }
 
-/// Which deferred messages are wanted; all where nothing is said.
+/// Which deferred messages to retry. Default: all.
 #[derive(Debug, Clone, Default)]
 pub struct RetryFilter {
     /// Only that account's.

@@ -2,7 +2,7 @@
 
 /// Rows of one batch at most: a few milliseconds of one connection.
 const MAX_BATCH_ROWS: u32 = 4_000;
-/// Rows that one request reads.
+/// Rows that one request reads, at most.
 const MAX_SCANNED_ROWS: u32 = 20_000;
 
 /// The sizes of the batches of one request.

@@ -13,6 +13,8 @@ pub struct SessionRow {
     pub user: UserId,
     /// The account that its pages show.
     pub account: Option<AccountId>,
+    /// The account that an operator acts as.
+    pub acting_as: Option<AccountId>,
     pub created_at: Timestamp,
     pub seen_at: Timestamp,
     /// When the password was last given.
@@ -50,7 +52,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<SessionRow>, StoreError> {
         let row = sql("-- session
-             SELECT id, user_id, account_id, created_at, seen_at, verified_at, expires_at, ip, agent
+             SELECT id, user_id, account_id, acting_as, created_at, seen_at, verified_at, expires_at, ip, agent
              FROM sessions WHERE hash = $1 AND expires_at > $2")
         .bind(hash.to_vec())
         .bind(now.millis())
@@ -66,7 +68,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<SessionRow>, StoreError> {
         let rows = sql("-- sessions
-             SELECT id, user_id, account_id, created_at, seen_at, verified_at, expires_at, ip, agent
+             SELECT id, user_id, account_id, acting_as, created_at, seen_at, verified_at, expires_at, ip, agent
              FROM sessions WHERE user_id = $1 AND expires_at > $2 ORDER BY id")
         .bind(user)
         .bind(now.millis())
@@ -106,6 +108,20 @@ impl Store {
         sql("-- change_session_account\nUPDATE sessions SET account_id = $2 WHERE id = $1")
             .bind(id)
             .bind(account)
+            .run(&self.db.writer)
+            .await
+            .map(|_| ())
+    }
+
+    /// Lets an operator act as an account from now on, or as none.
+    pub async fn change_session_acting(
+        &self,
+        id: SessionId,
+        acting_as: Option<AccountId>,
+    ) -> Result<(), StoreError> {
+        sql("-- change_session_acting\nUPDATE sessions SET acting_as = $2 WHERE id = $1")
+            .bind(id)
+            .bind(acting_as)
             .run(&self.db.writer)
             .await
             .map(|_| ())
@@ -158,6 +174,7 @@ fn session_row(row: &Row) -> Result<SessionRow, StoreError> {
         id: column(row, "id")?,
         user: column(row, "user_id")?,
         account: column(row, "account_id")?,
+        acting_as: column(row, "acting_as")?,
         created_at: moment(row, "created_at")?,
         seen_at: moment(row, "seen_at")?,
         verified_at: moment(row, "verified_at")?,

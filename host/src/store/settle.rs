@@ -9,9 +9,7 @@ use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::Refund;
 use crate::store::StoreError;
-use crate::store::records::{
-    AfterAttempt, BounceFacts, EarlierFailure, End, Settlement, Suppresses,
-};
+use crate::store::records::{AfterAttempt, BounceFacts, End, Settlement, Suppresses};
 
 /// The states stand in the text: only so SQLite knows the index (`tests/states`).
 pub const ANOTHER_FAILURE: &str = "-- settle: another failure
@@ -21,8 +19,8 @@ pub const ANOTHER_FAILURE: &str = "-- settle: another failure
       AND f.updated_at BETWEEN $2 AND $3 LIMIT 1";
 
 impl Store {
-    /// Writes how attempts ended, each with its event. A message that is no longer held stays as it is,
-    /// because a report has ended it meanwhile; what was said in the attempt is kept.
+    /// Writes how attempts ended, each with its event. A message that is no longer held is left unchanged,
+    /// because a report has ended it meanwhile; the transcript of the attempt is kept.
     ///
     /// # Errors
     /// The database failed; nothing was written then.
@@ -43,7 +41,7 @@ impl Store {
                 }
                 AfterAttempt::Delivered
                 | AfterAttempt::Relayed
-                | AfterAttempt::Bounced(_)
+                | AfterAttempt::Bounced { .. }
                 | AfterAttempt::Failed(_) => leaving.push(it.message_id),
             }
         }
@@ -90,13 +88,13 @@ async fn judge_recipient(
     match &settlement.verdict {
         AfterAttempt::Deferred { .. } | AfterAttempt::Delivered | AfterAttempt::Relayed => Ok(()),
         AfterAttempt::Failed(suppresses) => suppress(tx, id, suppresses, now).await,
-        AfterAttempt::Bounced(suppresses) => {
+        AfterAttempt::Bounced { class, suppresses } => {
             suppress(tx, id, suppresses, now).await?;
             let attempt = &settlement.attempt;
             let facts = BounceFacts {
                 code: attempt.ending.code(),
                 enhanced: attempt.ending.enhanced().map(ToOwned::to_owned),
-                class: suppresses.bounce_class(),
+                class: *class,
                 remote_host: attempt.host.as_ref().map(|it| it.name.clone()),
             };
             events::add_bounce_facts(tx, id, &facts, now).await
@@ -110,19 +108,18 @@ async fn suppress(
     suppresses: &Suppresses,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let earlier = match suppresses.evidence() {
-        None => EarlierFailure::None,
-        Some((since, until)) => {
-            let row = sql(ANOTHER_FAILURE)
-                .bind(message)
-                .bind(since.millis())
-                .bind(until.millis())
-                .optional(&mut *tx)
-                .await?;
-            if row.is_some() { EarlierFailure::Found } else { EarlierFailure::None }
-        }
+    let new = match suppresses {
+        Suppresses::Nobody => None,
+        Suppresses::Now(new) => Some(new),
+        Suppresses::AfterAnotherFailure { new, since, until } => sql(ANOTHER_FAILURE)
+            .bind(message)
+            .bind(since.millis())
+            .bind(until.millis())
+            .optional(&mut *tx)
+            .await?
+            .map(|_| new),
     };
-    match suppresses.entry(earlier) {
+    match new {
         Some(new) => suppressions::put(tx, new, now).await,
         None => Ok(()),
     }

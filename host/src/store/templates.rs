@@ -46,6 +46,9 @@ pub struct TemplateRow {
     pub created_at: Timestamp,
 }
 
+/// Times of which a page of versions tells that one was brought back, the newest.
+const MAX_REPUBLICATIONS: u32 = 200;
+
 /// What an author has left and not published.
 #[derive(Debug, Clone)]
 pub struct DraftRow {
@@ -69,6 +72,18 @@ pub struct VersionRow {
     /// Why, in the author's words.
     pub note: Option<String>,
     pub created_at: Timestamp,
+    /// When it was brought back, newest first; of a page at most [`MAX_REPUBLICATIONS`].
+    pub republications: Vec<Republication>,
+}
+
+/// A time at which a version was published again.
+#[derive(Debug, Clone)]
+pub struct Republication {
+    pub at: Timestamp,
+    /// A key, or `cli`.
+    pub author: String,
+    /// Why, in the author's words.
+    pub note: Option<String>,
 }
 
 /// A template, layout or partial that nobody has published yet.
@@ -241,7 +256,7 @@ impl Store {
         saved.map(|row| column(&row, "edition")).transpose()
     }
 
-    /// Takes one out of service, where the edition is still `seen`; it stays as it is otherwise.
+    /// Takes one out of service, where the edition is still `seen`; otherwise nothing changes.
     pub async fn archive_template(
         &self,
         id: TemplateId,
@@ -280,6 +295,7 @@ impl Store {
             "-- delete_template: uses\nDELETE FROM template_uses WHERE template_id = $1",
             "-- delete_template: uses of it\nDELETE FROM template_uses WHERE block_id = $1",
             "-- delete_template: dictionaries\nDELETE FROM dictionaries WHERE template_id = $1",
+            "-- delete_template: republications\nDELETE FROM template_republications WHERE template_id = $1",
             "-- delete_template: versions\nDELETE FROM template_versions WHERE template_id = $1",
             "-- delete_template\nDELETE FROM templates WHERE id = $1",
         ] {
@@ -305,7 +321,10 @@ impl Store {
         .bind(limit)
         .all(&self.db.pages)
         .await?;
-        rows.iter().map(version_row).collect()
+        let mut versions: Vec<VersionRow> =
+            rows.iter().map(version_row).collect::<Result<_, _>>()?;
+        self.read_republications(id, &mut versions).await?;
+        Ok(versions)
     }
 
     /// One version.
@@ -321,7 +340,42 @@ impl Store {
         .bind(i64::try_from(revision).unwrap_or(i64::MAX))
         .optional(&self.db.readers)
         .await?;
-        row.as_ref().map(version_row).transpose()
+        let mut versions: Vec<VersionRow> =
+            row.iter().map(version_row).collect::<Result<_, _>>()?;
+        self.read_republications(id, &mut versions).await?;
+        Ok(versions.pop())
+    }
+
+    /// Reads when these versions were brought back.
+    async fn read_republications(
+        &self,
+        id: TemplateId,
+        versions: &mut [VersionRow],
+    ) -> Result<(), StoreError> {
+        let revisions = || versions.iter().map(|it| i64::try_from(it.revision).unwrap_or(i64::MAX));
+        let (Some(first), Some(last)) = (revisions().min(), revisions().max()) else {
+            return Ok(());
+        };
+        let rows = sql("-- republications
+             SELECT revision, at, author, note FROM template_republications
+             WHERE template_id = $1 AND revision BETWEEN $2 AND $3 ORDER BY at DESC LIMIT $4")
+        .bind(id)
+        .bind(first)
+        .bind(last)
+        .bind(MAX_REPUBLICATIONS)
+        .all(&self.db.pages)
+        .await?;
+        for row in &rows {
+            let number = revision(row, "revision")?;
+            if let Some(version) = versions.iter_mut().find(|it| it.revision == number) {
+                version.republications.push(Republication {
+                    at: moment(row, "at")?,
+                    author: column(row, "author")?,
+                    note: column(row, "note")?,
+                });
+            }
+        }
+        Ok(())
     }
 
     /// The published templates that are made of a layout or partial, at most `limit` of them.
@@ -462,6 +516,7 @@ fn version_row(row: &Row) -> Result<VersionRow, StoreError> {
         author: column(row, "author")?,
         note: column(row, "note")?,
         created_at: moment(row, "published_at")?,
+        republications: Vec::new(),
     })
 }
 

@@ -29,6 +29,23 @@ pub struct MembershipRow {
     pub role: Role,
 }
 
+/// Somebody who is in an account.
+#[derive(Debug, Clone)]
+pub struct MemberRow {
+    pub user: PersonRow,
+    pub role: Role,
+    pub since: Timestamp,
+}
+
+/// What became of a change of somebody's role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemberChange {
+    Done,
+    /// Nobody would be left who owns the account and can log in.
+    LastOwner,
+    Missing,
+}
+
 /// A person to add.
 #[derive(Debug, Clone)]
 pub struct NewUser {
@@ -61,7 +78,7 @@ pub struct NewFactor {
 pub struct Credentials {
     pub user: UserId,
     pub password: String,
-    /// None leaves the factor as it is.
+    /// `None` keeps the factor.
     pub factor: Option<NewFactor>,
     pub at: Timestamp,
 }
@@ -196,6 +213,31 @@ impl Store {
         rows.iter().map(row).collect()
     }
 
+    /// The people of an account, in the order in which they were made.
+    pub async fn members(
+        &self,
+        account: AccountId,
+        limit: u32,
+    ) -> Result<Vec<MemberRow>, StoreError> {
+        let rows = sql("-- members
+             SELECT u.id, u.email, u.password, u.is_operator, u.created_at, m.role, m.created_at AS since,
+                    EXISTS (SELECT 1 FROM factors WHERE user_id = u.id) AS has_factor
+             FROM memberships m JOIN users u ON u.id = m.user_id
+             WHERE m.account_id = $1 ORDER BY m.user_id LIMIT $2")
+        .bind(account)
+        .bind(limit)
+        .all(&self.db.readers)
+        .await?;
+        let row = |row: &Row| {
+            Ok(MemberRow {
+                user: user_row(row)?,
+                role: parsed(row, "memberships", "role")?,
+                since: moment(row, "since")?,
+            })
+        };
+        rows.iter().map(row).collect()
+    }
+
     /// Makes a person a member of an account, or gives another role.
     pub async fn set_role(
         &self,
@@ -216,22 +258,77 @@ impl Store {
         .map(|_| ())
     }
 
+    /// Gives a member of an account another role, or takes the member out. Somebody who has never chosen a password,
+    /// and is in no account any more, is removed.
+    pub async fn change_member(
+        &self,
+        account: AccountId,
+        user: UserId,
+        role: Option<Role>,
+    ) -> Result<MemberChange, StoreError> {
+        let mut tx = self.db.begin("change_member").await?;
+        if role != Some(Role::Owner) {
+            let owners = sql("-- change_member: owners
+                 SELECT m.user_id, u.password IS NOT NULL AS can_log_in
+                 FROM memberships m JOIN users u ON u.id = m.user_id
+                 WHERE m.account_id = $1 AND m.role = 'owner'")
+            .bind(account)
+            .all(&mut tx)
+            .await?;
+            let (mut is_owner, mut others) = (false, 0);
+            for row in &owners {
+                let can_log_in: bool = column(row, "can_log_in")?;
+                if column::<UserId>(row, "user_id")? == user {
+                    is_owner = can_log_in;
+                } else {
+                    others += u32::from(can_log_in);
+                }
+            }
+            if is_owner && others == 0 {
+                return Ok(MemberChange::LastOwner);
+            }
+        }
+        let changed = match role {
+            Some(role) => {
+                sql("-- change_member
+                 UPDATE memberships SET role = $3 WHERE user_id = $1 AND account_id = $2")
+                .bind(user)
+                .bind(account)
+                .bind(role.as_str())
+                .run(&mut tx)
+                .await?
+            }
+            None => {
+                sql("-- change_member: out
+                 DELETE FROM memberships WHERE user_id = $1 AND account_id = $2")
+                .bind(user)
+                .bind(account)
+                .run(&mut tx)
+                .await?
+            }
+        };
+        if changed == 0 {
+            return Ok(MemberChange::Missing);
+        }
+        let is_left = sql("-- change_member: left
+             SELECT 1 AS one FROM users u WHERE u.id = $1 AND u.password IS NULL AND u.is_operator = 0
+               AND NOT EXISTS (SELECT 1 FROM memberships WHERE user_id = u.id)")
+        .bind(user)
+        .optional(&mut tx)
+        .await?;
+        if is_left.is_some() {
+            delete_user(&mut tx, user).await?;
+        }
+        tx.commit().await?;
+        Ok(MemberChange::Done)
+    }
+
     /// Removes a person with all that is the person's; answers whether there was one.
     pub async fn remove_user(&self, user: UserId) -> Result<bool, StoreError> {
         let mut tx = self.db.begin("remove_user").await?;
-        for statement in [
-            "-- remove_user: sessions\nDELETE FROM sessions WHERE user_id = $1",
-            "-- remove_user: links\nDELETE FROM one_time_links WHERE user_id = $1",
-            "-- remove_user: factors\nDELETE FROM factors WHERE user_id = $1",
-            "-- remove_user: codes\nDELETE FROM recovery_codes WHERE user_id = $1",
-            "-- remove_user: memberships\nDELETE FROM memberships WHERE user_id = $1",
-        ] {
-            sql(statement).bind(user).run(&mut tx).await?;
-        }
-        let removed = sql("-- remove_user\nDELETE FROM users WHERE id = $1");
-        let removed = removed.bind(user).run(&mut tx).await?;
+        let is_removed = delete_user(&mut tx, user).await?;
         tx.commit().await?;
-        Ok(removed == 1)
+        Ok(is_removed)
     }
 
     /// The second factor of a person.
@@ -308,6 +405,21 @@ impl Store {
         .await?;
         column(&row, "codes")
     }
+}
+
+async fn delete_user(tx: &mut Tx, user: UserId) -> Result<bool, StoreError> {
+    for statement in [
+        "-- remove_user: sessions\nDELETE FROM sessions WHERE user_id = $1",
+        "-- remove_user: links\nDELETE FROM one_time_links WHERE user_id = $1",
+        "-- remove_user: factors\nDELETE FROM factors WHERE user_id = $1",
+        "-- remove_user: codes\nDELETE FROM recovery_codes WHERE user_id = $1",
+        "-- remove_user: memberships\nDELETE FROM memberships WHERE user_id = $1",
+    ] {
+        sql(statement).bind(user).run(&mut *tx).await?;
+    }
+    let removed = sql("-- remove_user\nDELETE FROM users WHERE id = $1");
+    let removed = removed.bind(user).run(&mut *tx).await?;
+    Ok(removed == 1)
 }
 
 async fn insert_user(tx: &mut Tx, new: &NewUser) -> Result<bool, StoreError> {

@@ -82,7 +82,7 @@ pub struct NewWebhook {
     pub secret: Vec<u8>,
 }
 
-/// What is to be another; none stays as it is.
+/// The fields to change; fields left out keep their value.
 #[derive(Debug, Default)]
 pub struct WebhookChange {
     /// Where events are posted to.
@@ -161,7 +161,7 @@ impl Store {
         .transpose()
     }
 
-    /// Changes a webhook; answers whether there is one. One that becomes active again is told what
+    /// Changes a webhook; answers whether there is one. One that becomes active again gets what
     /// happens from now on.
     pub async fn change_webhook(
         &self,

@@ -1,11 +1,10 @@
-//! Locales: the tags of RFC 5646, and which one of a template's a send gets.
+//! A locale: a language tag in the form of RFC 5646, in canonical letter case.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Characters of a locale.
 const MAX_BYTES: usize = 35;
 
 /// A language tag in its usual letter case: `en`, `de-AT`, `zh-Hant-TW`.
@@ -31,7 +30,7 @@ impl LocaleTag {
     }
 }
 
-/// That of a template whose author says nothing.
+/// `en`.
 impl Default for LocaleTag {
     fn default() -> Self {
         Self("en".to_owned())

@@ -1,4 +1,4 @@
-//! What an author writes: the parts of a template, its texts in other locales, and what is said of its variables.
+//! What an author writes: the parts of a template, its texts in other locales, and the declarations of its variables.
 
 use std::collections::BTreeMap;
 
@@ -57,14 +57,14 @@ pub struct TemplateSource {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(value_type = BTreeMap<String, Object>)]
     pub examples: BTreeMap<String, Map<String, Value>>,
-    /// The locale of the parts above; English where nothing is said.
+    /// The locale of the parts above; English by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub locale: Option<LocaleTag>,
     /// Texts of that locale, by key.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub messages: BTreeMap<String, Message>,
-    /// What is said otherwise in other locales.
+    /// The parts that differ in other locales.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(value_type = BTreeMap<String, LocaleSource>)]
     pub locales: BTreeMap<LocaleTag, LocaleSource>,

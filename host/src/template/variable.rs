@@ -16,10 +16,10 @@ pub struct Variable {
     pub path: String,
     /// Whether a send without it is refused.
     pub required: bool,
-    /// What a send may give, where its author has said so.
+    /// The values that a send may give, if the author has declared them.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub value_type: Option<VariableType>,
-    /// What a text or a number must be beside that, where its author has said so.
+    /// Further constraints of a text or a number, if the author has declared them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<VariableFormat>,
     /// Whether its author alone names it: it is an object around what is read, or inside a value that is read as it

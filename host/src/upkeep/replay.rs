@@ -128,7 +128,7 @@ pub async fn replay(
             }
             other => other?,
         };
-        let (answer, _) = validated.answer_again(&call).await;
+        let (answer, _) = validated.replay(&call).await;
         replayed.push(Replayed {
             kind,
             slot: row.slot.clone(),

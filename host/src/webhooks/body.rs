@@ -48,7 +48,7 @@ pub struct MessageEvent {
     /// The state that it has got; of `message.complained` where it stands, and null where it is not kept.
     #[schema(value_type = Option<String>)]
     state: Option<MessageState>,
-    /// Why, in the words of the server that said it.
+    /// The reason, in the words of the server that replied.
     reason: String,
     /// Of `message.bounced`.
     #[serde(flatten)]
@@ -79,7 +79,7 @@ pub struct BouncedMessage {
     suppressed: bool,
 }
 
-/// What is said of a message while it is kept.
+/// The members about a message while it is kept.
 #[derive(Serialize, ToSchema)]
 pub struct KeptMessage {
     /// The recipient.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::guard::UrlRefused;
+use super::guard::InvalidUrl;
 use super::post::{Reply, WebhookRequest};
 use super::signature::Secret;
 use super::types::{self, UnknownType};
@@ -53,7 +53,7 @@ pub struct TestOutcome {
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
     #[error("the URL {0}")]
-    Url(#[from] UrlRefused),
+    Url(#[from] InvalidUrl),
     /// A type of event that there is not.
     #[error(transparent)]
     Type(#[from] UnknownType),
@@ -95,7 +95,7 @@ impl Webhooks {
         url: &str,
         wanted: WebhookFields,
     ) -> Result<(WebhookRow, Secret), WebhookError> {
-        let url = self.guard.url(url)?.to_string();
+        let url = self.guard.check_url(url)?.to_string();
         let WebhookFields { description, types, .. } = wanted;
         let (description, types) = (description.unwrap_or_default(), types.unwrap_or_default());
         check(Some(&description), Some(&types))?;
@@ -115,7 +115,7 @@ impl Webhooks {
         id: WebhookId,
         wanted: WebhookFields,
     ) -> Result<WebhookRow, WebhookError> {
-        let url = wanted.url.map(|it| self.guard.url(&it)).transpose()?;
+        let url = wanted.url.map(|it| self.guard.check_url(&it)).transpose()?;
         check(wanted.description.as_ref(), wanted.types.as_deref())?;
         let change = WebhookChange {
             url: url.map(|it| it.to_string()),

@@ -18,7 +18,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::dns::Resolver;
 
 const USER_AGENT: &str = concat!("Waxwing/", env!("CARGO_PKG_VERSION"), " (webhooks)");
-/// Bytes of a response that are read, and that are logged.
+/// Bytes of a response that are read, and that are logged, at most.
 const MAX_READ: usize = 4 << 10;
 const MAX_LOGGED: usize = 1 << 10;
 const POOL_IDLE: Duration = Duration::from_secs(30);
@@ -110,7 +110,7 @@ impl Poster {
             retry_after: None,
         };
         // Checked again: the operator's rules may have changed since the URL was set.
-        let url = match self.guard.url(url) {
+        let url = match self.guard.check_url(url) {
             Ok(url) => url,
             Err(error) => return nothing(format!("the URL {error}")),
         };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use moka::sync::Cache;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::guard::{Forbidden, Guard};
+use super::guard::{Guard, NotPublic};
 use crate::dns::{Observation, RecordType, Resolver};
 
 /// How long addresses are cached: an endpoint that closes every connection must not use up the
@@ -20,7 +20,7 @@ const MAX_CACHED_NAMES: u64 = 1_024;
 pub enum NoAddress {
     /// One of the addresses is forbidden: then none is used.
     #[error("{name} leads to an address that is not allowed: {forbidden}")]
-    Forbidden { name: String, forbidden: Forbidden },
+    Forbidden { name: String, forbidden: NotPublic },
     #[error("{name} has no address")]
     None { name: String },
     /// The lookup failed.
@@ -47,8 +47,8 @@ impl GuardedResolver {
             None => self.look_up(name).await?,
         };
         for address in &found {
-            let judged = self.guard.address(*address);
-            judged
+            let checked = self.guard.check_address(*address);
+            checked
                 .map_err(|forbidden| NoAddress::Forbidden { name: name.to_owned(), forbidden })?;
         }
         Ok(found)

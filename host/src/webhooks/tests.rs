@@ -96,7 +96,7 @@ async fn webhooks_with_places(
 ) -> (TempDir, Arc<Webhooks>) {
     let directory = tempfile::tempdir().expect("a directory");
     let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
-    let guard = guard(Schemes::HttpToo, &["127.0.0.0/8"]);
+    let guard = guard(Schemes::HttpAndHttps, &["127.0.0.0/8"]);
     let secrets = Seal::new(&[7; 32], Purpose::Webhooks);
     let rules = WebhookSettings {
         schedule,

@@ -35,7 +35,7 @@ impl Reading {
         Self::new(Status::Wrong, found, hint)
     }
 
-    /// Nothing can be said.
+    /// Unknown.
     pub fn unknown(hint: impl Into<String>) -> Self {
         Self::new(Status::Unknown, &[], hint)
     }

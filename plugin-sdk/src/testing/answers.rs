@@ -80,7 +80,7 @@ fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     })
 }
 
-/// An object whose members are texts.
+/// An object whose members are strings.
 #[derive(Debug, Default)]
 struct Pairs(Vec<Pair>);
 
@@ -93,7 +93,7 @@ impl<'de> Deserialize<'de> for Pairs {
             | Value::Number(_)
             | Value::Array(_)
             | Value::Object(_) => {
-                Err(D::Error::custom(format_args!("the value of `{key}` must be a text")))
+                Err(D::Error::custom(format_args!("the value of `{key}` must be a string")))
             }
         });
         members.collect::<Result<_, _>>().map(Self)

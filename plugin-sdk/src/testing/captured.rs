@@ -1,4 +1,4 @@
-//! What a plugin told the host, kept for tests: one list a thread, as tests have one each.
+//! Logs and counts of a plugin, kept for tests: one list a thread, as tests have one each.
 
 use std::cell::RefCell;
 

@@ -274,14 +274,14 @@ fn resolve<'d>(
     let Some(it) = document.includes.iter().find(|it| it.key == path || it.key == name) else {
         let hint = elements::nearest(name, names()).map_or_else(
             || "publish it as a partial first".to_owned(),
-            |it| format!("is it `{it}`?"),
+            |it| format!("did you mean `{it}`?"),
         );
         return Err(("unknown_include", format!("there is no `{path}` to include; {hint}")));
     };
     let name = it.key.as_str();
     if open.contains(&name) {
         return Err((
-            "include_circle",
+            "include_cycle",
             format!("`{name}` includes itself; take one of the two out"),
         ));
     }

@@ -183,7 +183,7 @@ impl<'a> Check<'a> {
             [] => "take it out".to_owned(),
             parents => format!("put it into `<{}>`", parents.join(">`, `<")),
         };
-        let message = format!("`<{name}>` does not belong into `<{}>`; {cure}", parent.name);
+        let message = format!("`<{name}>` does not belong in `<{}>`; {cure}", parent.name);
         self.fault(at, "misplaced_element", message);
     }
 
@@ -209,7 +209,7 @@ impl<'a> Check<'a> {
         }
         if self.attributes.contains(&name) {
             let message = format!("the attribute `{name}` is there twice; leave one");
-            self.fault(at, "attribute_twice", message);
+            self.fault(at, "duplicate_attribute", message);
         }
         self.attributes.push(name);
         let value_at = value.map_or(at, |it| it.start());
@@ -272,7 +272,7 @@ impl<'a> Check<'a> {
                 "`{name}` is computed with when the template is published, before Liquid runs; \
                  {MEASURE_CURE}"
             );
-            self.fault(at, "liquid_in_measure", message);
+            self.fault(at, "liquid_in_dimension", message);
         }
     }
 
@@ -350,13 +350,13 @@ impl<'a> Check<'a> {
                  that are written in `<{holder}>`; write the loop around the `<mj-section>`, or \
                  into an `<mj-column>`"
             );
-            self.warn(at, "loop_of_columns", message);
+            self.warn(at, "looped_column", message);
         } else if holds_columns && chooses {
             let message = format!(
                 "the widths of columns are computed when the template is published, as if all of \
                  `<{holder}>` were shown; choose between two sections instead"
             );
-            self.warn(at, "choice_of_columns", message);
+            self.warn(at, "conditional_column", message);
         }
     }
 

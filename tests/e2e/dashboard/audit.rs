@@ -52,9 +52,9 @@ async fn the_audit_log_can_neither_be_rewritten_nor_erased() {
     }
 }
 
-type Row = (String, String, String, Option<String>);
+pub type Row = (String, String, String, Option<String>);
 
-fn rows(server: &Server) -> Vec<Row> {
+pub fn rows(server: &Server) -> Vec<Row> {
     let database = open(server);
     let text = "SELECT actor, action, coalesce(subject, ''), ip FROM audit ORDER BY id";
     let mut statement = database.prepare(text).expect("prepared");
@@ -63,6 +63,6 @@ fn rows(server: &Server) -> Vec<Row> {
     rows.expect("read").map(|row| row.expect("a row")).collect()
 }
 
-fn open(server: &Server) -> rusqlite::Connection {
+pub fn open(server: &Server) -> rusqlite::Connection {
     rusqlite::Connection::open(server.data_dir().join("waxwing.db")).expect("the database opens")
 }

@@ -1,8 +1,8 @@
-// node browser.mjs URL EMAIL PASSWORD MESSAGE on|off: one person's way through the dashboard.
+// node browser.mjs URL EMAIL PASSWORD MESSAGE ACCOUNT on|off: one person's way through the dashboard.
 import { chromium } from 'playwright-core';
 import { ok, equal, deepEqual } from 'node:assert/strict';
 
-const [base, email, password, message, scripts] = process.argv.slice(2);
+const [base, email, password, message, account, scripts] = process.argv.slice(2);
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
 try {
   for (const width of [390, 1280]) {
@@ -22,11 +22,24 @@ try {
     const [cookie] = (await context.cookies()).filter((it) => it.name === '__Host-waxwing');
     ok(cookie.secure && cookie.httpOnly && cookie.sameSite === 'Lax', JSON.stringify(cookie));
 
-    for (const path of ['/app', '/app/messages', `/app/messages/${message}`, '/app/keys', '/app/keys/new', '/app/templates', '/app/templates/new', '/app/profile']) {
+    for (const path of ['/app', '/app/messages', `/app/messages/${message}`, '/app/keys', '/app/keys/new', '/app/inbox',
+      '/app/templates', '/app/templates/new',
+      '/app/team', '/app/audit', '/app/profile', '/ops', '/ops/accounts', '/ops/accounts/new', `/ops/accounts/${account}`,
+      `/ops/accounts/${account}/suspend`, '/ops/plans', '/ops/queue', '/ops/plugins', '/ops/plugins/plan-policy',
+      '/ops/plugins/plan-policy/rollback', '/ops/audit']) {
       const answer = await page.goto(base + path, { waitUntil: 'load' });
       equal(answer.status(), 200, path);
       const wide = await page.locator('html').evaluate((it) => it.scrollWidth - it.clientWidth);
       ok(wide <= 0, `${path} at ${width} px is ${wide} px too wide`);
+      // What an element with a bound hides, the width of the page does not tell.
+      const clipped = await page.locator('main').evaluate((main) => [...main.querySelectorAll('*')]
+        .filter((it) => it.getBoundingClientRect().width > 1 && it.getBoundingClientRect().right > innerWidth + 1
+          && !it.closest('pre, .said, .mails, thead'))
+        .map((it) => it.outerHTML.slice(0, 120)));
+      deepEqual(clipped, [], `${path} at ${width} px`);
+      if (process.env.SCREENSHOTS) {
+        await page.screenshot({ path: `${process.env.SCREENSHOTS}/${path.replaceAll('/', '_')}-${width}.png`, fullPage: true });
+      }
     }
     await page.goto(`${base}/app/messages/${message}`);
     await page.frameLocator('iframe').locator('body').getByText('481 902').first().waitFor();

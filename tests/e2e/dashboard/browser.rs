@@ -21,11 +21,29 @@ async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
     std::fs::write(&script, include_str!("browser.mjs")).expect("the script is written");
     let server = Server::dev();
     let sent = server.send(server.key(), &message("ada@example.com")).await.message_id();
+    // Very long, and hostile: no page is too wide for it.
+    let name = format!("<script>alert(1)</script>{}", "W".repeat(170));
+    let made = server.cli(&["account", "create", "--name", &name]);
+    let account = made["id"].as_str().expect("an account");
+    server.grant(account, 1_000_000);
+    let long = format!("{}@{}.example", "w".repeat(60), "w".repeat(60));
+    drop(server.cli(&["user", "add", "--email", &long, "--account", account, "--role", "member"]));
+    let dev = server.dev_account().id;
+    drop(server.cli(&[
+        "user",
+        "add",
+        "--email",
+        "bo@example.com",
+        "--account",
+        &dev,
+        "--role",
+        "member",
+    ]));
     let (email, password) = dev_person(&server);
     for scripts in ["on", "off"] {
         let output = Command::new("node")
             .arg(&script)
-            .args([server.url(), &email, &password, &sent, scripts])
+            .args([server.url(), &email, &password, &sent, account, scripts])
             .current_dir(&folder)
             .stdin(Stdio::null())
             .output()

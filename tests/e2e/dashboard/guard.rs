@@ -53,7 +53,15 @@ async fn a_role_that_is_too_low_is_refused_every_write() {
             browser.submit(&retry, &[]).await.status,
         ];
         assert_eq!(statuses, refused, "{role}");
-        for page in ["/app", "/app/messages", "/app/keys", "/app/profile"] {
+        for page in [
+            "/app",
+            "/app/messages",
+            "/app/keys",
+            "/app/inbox",
+            "/app/team",
+            "/app/audit",
+            "/app/profile",
+        ] {
             assert_eq!(browser.get(page).await.status, 200, "{role} reads {page}");
         }
         assert_eq!(browser.get("/app/keys/new").await.status, 403, "{role}");
@@ -150,7 +158,20 @@ async fn every_page_has_the_policy_and_no_script_style_or_handler_of_its_own() {
         "/app/profile",
         "/app/profile/factor",
         "/app/verify",
+        "/app/inbox",
+        "/app/team",
+        "/app/audit",
         "/app/nothing",
+        "/forgotten",
+        "/ops",
+        "/ops/accounts",
+        "/ops/accounts/new",
+        "/ops/plans",
+        "/ops/queue",
+        "/ops/plugins",
+        "/ops/plugins/plan-policy",
+        "/ops/audit",
+        "/ops/nothing",
         "/login",
         "/setup/x",
         "/invite/x",

@@ -138,7 +138,7 @@ impl Operation {
             }
             ("POST", path) if path.contains("/{slug}/") => Some(json!({})),
             ("POST", "/v1/domains") => Some(json!({"name": "new.example", "sandbox": true})),
-            ("POST", "/v1/suppressions") => Some(address),
+            ("POST", "/v1/suppressions" | "/v1/test-recipients") => Some(address),
             ("POST", "/v1/suppressions/batch") => Some(json!({"data": [address]})),
             ("POST", "/v1/webhooks") => Some(json!({"url": "https://hooks.example/new"})),
             ("PATCH", "/v1/webhooks/{webhook}") => Some(json!({"description": "changed"})),

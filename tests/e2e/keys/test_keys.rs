@@ -40,11 +40,13 @@ fn reach(operation: &Operation) -> Option<Reach> {
         "messages" => Some(Reach::TestMessages),
         "keys" if path.contains('{') => Some(Reach::Hidden),
         "credits" if path.ends_with("/ledger") => Some(Reach::Refused),
-        "account" | "brand" | "credits" | "domains" | "keys" | "plans" if is_get => {
+        "account" | "brand" | "credits" | "domains" | "keys" | "plans" | "test-recipients"
+            if is_get =>
+        {
             Some(Reach::Reads)
         }
         "account" | "keys" | "domains" | "brand" | "suppressions" | "webhooks" | "plugins"
-        | "decisions" | "queue" => Some(Reach::Refused),
+        | "decisions" | "queue" | "test-recipients" => Some(Reach::Refused),
         _ => None,
     }
 }

@@ -194,6 +194,11 @@ async fn plans_are_those_that_the_live_policy_names() {
     let settings = "kind = 'plan'\n[[settings.plans]]\nname = 'free'\n[[settings.plans]]\nname = 'gold'\n\
                     creditsPerRecipient = 2\ndailyLimit = 10\n";
     let folder = server.dev_output("pluginsDir");
+    let open = async |plan: &str| {
+        let body = json!({"name": "x", "plan": plan});
+        post(&server, &operator, "/v1/accounts", body).await
+    };
+    open("gold").await.assert_faults(&["plan"]);
     fs::write(format!("{folder}/plan-policy.toml"), settings).expect("written");
     let changed = async || {
         let list = server.get_as(&operator, "/v1/plans").await.body;
@@ -203,7 +208,7 @@ async fn plans_are_those_that_the_live_policy_names() {
     let list = until_async("the settings are live", wait, changed).await;
     let gold = json!({"name": "gold", "paid": true, "creditsPerRecipient": 2, "dailyLimit": 10, "monthlyLimit": null});
     assert_eq!(list["data"][1], gold);
-    let opened =
-        post(&server, &operator, "/v1/accounts", json!({"name": "x", "plan": "gold"})).await;
-    assert_eq!(opened.status, 201, "{}", opened.body);
+    let opened = open("gold").await;
+    assert_eq!((opened.status, &opened.body["plan"]), (201, &json!("gold")), "{}", opened.body);
+    open("silver").await.assert_faults(&["plan"]);
 }

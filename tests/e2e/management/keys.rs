@@ -99,7 +99,7 @@ async fn a_key_gives_no_more_than_it_has_and_all_that_it_lacks_is_named() {
     refused.assert_refused(403, "FORBIDDEN");
     let words = text(&refused.body["message"]);
     for lacking in
-        ["the scope send", "the scope operator", "domains", "templates", "networks", "end"]
+        ["scope send", "scope operator", "domains", "templates", "networks", "a later expiry"]
     {
         assert!(words.contains(lacking), "{lacking}: {words}");
     }
@@ -143,7 +143,7 @@ async fn a_change_may_narrow_a_key_that_has_more_than_the_caller() {
     let narrowed = patch(&server, &admin, &path, json!({"networks": ["192.0.2.0/24"]})).await;
     assert_eq!(narrowed.status, 200, "{}", narrowed.body);
     server.send(&sender, &message("a@example.com")).await.assert_refused(403, "FORBIDDEN");
-    // Back again would give what the caller does not have: the scope send.
+    // Back again would give what the caller does not have: scope send.
     let back = json!({"networks": []});
     patch(&server, &admin, &path, back.clone()).await.assert_refused(403, "FORBIDDEN");
     assert_eq!(patch(&server, &account.key, &path, back).await.status, 200);

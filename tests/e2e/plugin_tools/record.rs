@@ -130,6 +130,6 @@ async fn what_cannot_be_recorded_is_explained_and_writes_nothing() {
     }
     desk.project("price-one");
     let said = fails(&["x.example", "--nameserver", &address]);
-    assert!(said.contains("only a domain policy is told what DNS has"), "{said}");
+    assert!(said.contains("only a domain policy gets answers of DNS"), "{said}");
     assert!(!desk.path("cases").exists() && dns.query_count() == 0);
 }

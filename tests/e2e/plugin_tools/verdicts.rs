@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Desk;
 
-const STAGES: [&str; 5] = ["inspecting", "compiling", "linked", "configured", "tested"];
+const STAGES: [&str; 5] = ["inspecting", "compiling", "linking", "configuring", "testing"];
 
 #[test]
 fn a_good_component_passes_every_stage_and_its_code_is_kept() {
@@ -29,12 +29,12 @@ fn what_a_server_would_refuse_fails_with_its_stage_and_its_reason() {
     for (guest, stage, words) in [
         ("reads-file", "inspecting", "wasi:filesystem"),
         ("wrong-world", "inspecting", "exports no kind"),
-        ("trap-describe", "configured", "trapped in describe"),
-        ("refuses-settings", "configured", "the second fault"),
-        ("price-setting", "configured", "price"),
-        ("fails-self-test", "tested", "two and two: expected 4 and got 5"),
-        ("too-few", "tested", "decisions"),
-        ("endless-loop", "tested", "plugins.limits.plan.call_ms is 10 ms"),
+        ("trap-describe", "configuring", "trapped in describe"),
+        ("refuses-settings", "configuring", "the second fault"),
+        ("price-setting", "configuring", "price"),
+        ("fails-self-test", "testing", "two and two: expected 4 and got 5"),
+        ("too-few", "testing", "decisions"),
+        ("endless-loop", "testing", "plugins.limits.plan.call_ms is 10 ms"),
     ] {
         let desk = Desk::with(guest);
         let (said, report) = desk.fails(&["check", &format!("{guest}.wasm")]);

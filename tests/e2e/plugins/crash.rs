@@ -119,7 +119,7 @@ async fn kill_9_while_a_plugin_describes_itself() {
     let limit = |view: &Value| (view["active"]["limits"]["prepareMs"] == 3000).then_some(());
     server.until_slot(PLAN, "the limit is live", limit).await;
     server.place("plan-policy.wasm", &endless.bytes);
-    server.at_stage(PLAN, "configured").await;
+    server.at_stage(PLAN, "configuring").await;
     killed(&mut server).await;
     assert_eq!(reason(&server).await, "price one");
     server
@@ -147,7 +147,7 @@ async fn kill_9_while_a_plugin_is_tested_and_while_its_impact_is_found_out() {
     server.until_slot(RENDERER, "the limit is live", limit).await;
     server.place("liquid-renderer.toml", SLOWLY);
     server.place("liquid-renderer.wasm", &slow.bytes);
-    for stage in ["tested", "impact"] {
+    for stage in ["testing", "impact"] {
         server.at_stage(RENDERER, stage).await;
         killed(&mut server).await;
         let decision = sent(&server, 5).await;

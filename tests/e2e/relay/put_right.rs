@@ -34,7 +34,7 @@ async fn what_cannot_be_encoded_is_refused_at_the_end_of_data() {
     let server = Server::dev();
     let mut client = Smtp::authenticated(&server, Port::Implicit).await;
     for (header, reply) in [
-        ("To: jürgen@example.com".to_owned(), "554 5.6.0 BAD_REQUEST To: has letters beyond ASCII"),
+        ("To: jürgen@example.com".to_owned(), "554 5.6.0 BAD_REQUEST To: has non-ASCII characters"),
         (
             "DKIM-Signature: v=1; h=subject; b=x\r\nSubject: Grüße".to_owned(),
             "554 5.6.0 BAD_REQUEST Subject: is not ASCII, and the message's DKIM-Signature covers it",

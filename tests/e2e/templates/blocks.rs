@@ -44,6 +44,9 @@ async fn a_changed_layout_or_partial_is_a_new_version_of_all_that_it_touches() {
     let change = json!({"html": "<i>foot 2</i>"});
     api(&server, Method::PATCH, "/v1/partials/foot", &change).await;
     assert!(html(&server, "t0").await.contains("foot 1"), "a draft changes nothing");
+    let drafts = json!({"of": "drafts"});
+    let shown = api(&server, Method::POST, "/v1/templates/t0/preview", &drafts).await;
+    assert!(shown.body["parts"]["html"].as_str().is_some_and(|it| it.contains("foot 2")));
     let told = publish(&server, "/v1/partials/foot", json!({})).await;
     assert_eq!(told["touched"].as_array().map(Vec::len), Some(TEMPLATES), "{told}");
     for n in 0..TEMPLATES {
@@ -87,6 +90,22 @@ async fn a_layout_that_would_break_one_template_is_published_with_none() {
         refused.assert_refused(409, "CONFLICT");
         assert!(refused.body["message"].as_str().is_some_and(|it| it.contains("t0, t1, t2")));
     }
+}
+
+#[tokio::test]
+async fn a_layout_that_leaves_out_what_it_surrounds_is_refused() {
+    let server = Server::dev();
+    let html = "<meta name='a' content='b'><p>all alone</p>";
+    create(&server, "/v1/layouts", "alone", json!({"html": html})).await;
+    let refused = api(&server, Method::POST, "/v1/layouts/alone/publish", &json!({})).await;
+    refused.assert_refused(400, "BAD_REQUEST");
+    assert!(refused.body.to_string().contains("no_content"), "{}", refused.body);
+    // A partial may show it.
+    create(&server, "/v1/partials", "inner", json!({"html": "<b>{{ content }}</b>"})).await;
+    publish(&server, "/v1/partials/inner", json!({})).await;
+    let html = json!({"html": "{% include 'inner' %}"});
+    api(&server, Method::PATCH, "/v1/layouts/alone", &html).await;
+    publish(&server, "/v1/layouts/alone", json!({})).await;
 }
 
 #[tokio::test]

@@ -177,7 +177,13 @@ async fn ends(server: &Server) {
         "{}",
         gone.body
     );
-    assert_eq!(publish(server, "/v1/templates/note", json!({"force": true})).await["revision"], 3);
+    // It comes back as it was, and the history says who brought it.
+    assert_eq!(publish(server, "/v1/templates/note", json!({"note": "back"})).await["revision"], 1);
+    let versions = call(Method::GET, "/v1/templates/note/versions", Value::Null).await;
+    let again = &versions.body["data"][1]["republications"];
+    let notes: Vec<&Value> = again.as_array().into_iter().flatten().map(|it| &it["note"]).collect();
+    assert_eq!(notes, [&json!("back"), &Value::Null], "{again}");
+    assert!(again[1]["author"].as_str().is_some_and(|it| it.starts_with("key_")), "{again}");
 
     // A copy that nobody has sent goes with all that is of it.
     let copied = call(Method::POST, "/v1/templates/note/duplicate", json!({"slug": "copy"})).await;

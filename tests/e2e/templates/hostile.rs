@@ -48,8 +48,14 @@ async fn templates_that_never_end_and_partials_that_call_each_other_are_refused(
                    {% endfor %}";
     let draft = json!({"subject": "s", "text": endless, "examples": {"default": {}}});
     create(&server, "/v1/templates", "endless", draft).await;
-    let refused = api(&server, Method::POST, "/v1/templates/endless/publish", &json!({})).await;
-    refused.assert_refused(400, "BAD_REQUEST");
+    // With an example and without one.
+    for examples in [json!({"default": {}}), Value::Null] {
+        let change = json!({"examples": examples});
+        api(&server, Method::PATCH, "/v1/templates/endless", &change).await;
+        let refused = api(&server, Method::POST, "/v1/templates/endless/publish", &json!({})).await;
+        refused.assert_refused(400, "BAD_REQUEST");
+        assert!(refused.body.to_string().contains("too_much_work"), "{}", refused.body);
+    }
     let shown = api(&server, Method::POST, "/v1/templates/endless/preview", &json!({})).await;
     shown.assert_refused(400, "BAD_REQUEST");
     server.send(server.key(), &message("good@example.com")).await.message_id();

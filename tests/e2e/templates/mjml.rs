@@ -185,7 +185,11 @@ async fn hostile_mjml_is_refused_with_the_reason() {
     let deep = format!("<mj-text>{}{}</mj-text>", "<div>".repeat(5_000), "</div>".repeat(5_000));
     for (inside, code, line) in [
         (deep.as_str(), "too_deep", 4),
-        ("<mj-image width=\"{{ w }}px\" alt=\"\" src=\"https://a.b/c\" />", "liquid_in_measure", 4),
+        (
+            "<mj-image width=\"{{ w }}px\" alt=\"\" src=\"https://a.b/c\" />",
+            "liquid_in_dimension",
+            4,
+        ),
         ("<mj-include path=\"/etc/passwd\" type=\"html\" />", "unknown_include", 4),
         ("<mj-text>\n{{ never</mj-text>", "unclosed_tag", 5),
         ("<mj-text><p>a<b>c</p></mj-text>", "unclosed_element", 4),

@@ -71,7 +71,7 @@ async fn one_language_can_be_asked_for_and_code_shows_where_the_server_is() {
     assert!(unknown.body.to_string().contains("curl, node, python"), "{}", unknown.body);
 }
 
-/// Whether the interpreter is installed; where not, that is noted. Go is too large to be asked of every machine.
+/// Whether the interpreter is installed; where not, that is noted.
 fn is_here(lang: &str) -> bool {
     let unproven = format!("code in {lang} that sends a template");
     match lang {
@@ -81,7 +81,7 @@ fn is_here(lang: &str) -> bool {
         "php" => Need::Php.is_met(&unproven),
         "ruby" => Need::Ruby.is_met(&unproven),
         "smtp" => Need::Swaks.is_met(&unproven),
-        "go" => Command::new("go").arg("version").output().is_ok_and(|it| it.status.success()),
+        "go" => Need::Go.is_met(&unproven),
         other => unreachable!("{other}"),
     }
 }

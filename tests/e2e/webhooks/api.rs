@@ -97,7 +97,7 @@ async fn what_is_wrong_with_a_webhook_is_said() {
             &["url", "types", "description"],
         ),
         (json!({"url": good, "types": ["message.nothing"]}), &["types"]),
-        (json!({"url": good, "types": ["message.delivered", 7]}), &["types"]),
+        (json!({"url": good, "types": ["message.delivered", 7]}), &["types[1]"]),
         (json!({"url": good, "types": vec!["message.*"; 51]}), &["types"]),
         (json!({"url": good, "description": "a".repeat(501)}), &["description"]),
         (json!({"url": format!("https://example.com/{}", "a".repeat(2_100))}), &["url"]),

@@ -31,6 +31,7 @@ pub const NAMES: &[&str] = &[
     "no-bodies",
     "panic-check",
     "panic-on-poison",
+    "poison-compiler",
     "poison-renderer",
     "price-one",
     "price-overflow",

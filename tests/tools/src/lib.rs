@@ -25,6 +25,8 @@ pub enum Need {
     Chromium,
     /// curl, with SMTP.
     Curl,
+    /// Go with its standard library.
+    Go,
     /// msmtp, the sendmail of machines without a mail server.
     Msmtp,
     /// Node.js with npm.
@@ -69,6 +71,7 @@ impl Need {
         match self {
             Self::Chromium => &[&["chromium", "--version"]],
             Self::Curl => &[&["curl", "--version"]],
+            Self::Go => &[&["go", "version"]],
             Self::Msmtp => &[&["msmtp", "--version"]],
             Self::Node => &[&["node", "--version"], &["npm", "--version"]],
             Self::OpenSsl => &[&["openssl", "version"]],
@@ -98,6 +101,7 @@ impl Need {
         match self {
             Self::Chromium => "chromium is not installed",
             Self::Curl => "curl is not installed",
+            Self::Go => "go is not installed",
             Self::Msmtp => "msmtp is not installed",
             Self::Node => "Node.js with npm is not installed",
             Self::OpenSsl => "openssl is not installed",
@@ -116,6 +120,7 @@ impl Need {
         match self {
             Self::Chromium => &["chromium"],
             Self::Curl => &["curl"],
+            Self::Go => &["golang-go"],
             Self::Msmtp => &["msmtp"],
             Self::Node => &["nodejs", "npm"],
             Self::OpenSsl => &["openssl"],

@@ -1,8 +1,8 @@
 //! A header field in ASCII: what was written in UTF-8 without SMTPUTF8 becomes encoded words (RFC 2047),
 //! and a parameter the form of RFC 2231. What a reader sees is the same before and after.
 //!
-//! Encoded words may stand in free text, in the names of mailboxes and in comments, and nowhere else: an
-//! address has no ASCII form, so a field with one is not encoded.
+//! Encoded words may stand in free text, in the names of mailboxes and in comments, and nowhere else. Addresses are
+//! not rewritten: a local part has no ASCII form, and a domain is left to its sender.
 
 mod structured;
 #[cfg(test)]
@@ -15,7 +15,9 @@ use email_encoding::headers::{rfc2047, rfc2231, writer::EmailWriter};
 use super::field::{Field, decode_word, unfold};
 use structured::Words;
 
-/// Fields whose value is free text are all that do not stand here.
+// A field in none of the next three lists is free text.
+
+/// Fields with mailboxes.
 const MAILBOXES: [&str; 16] = [
     "bcc",
     "cc",
@@ -34,6 +36,7 @@ const MAILBOXES: [&str; 16] = [
     "sender",
     "to",
 ];
+/// Fields with a grammar, in which only comments may be encoded.
 const STRUCTURED: [&str; 24] = [
     "arc-authentication-results",
     "arc-message-signature",
@@ -60,6 +63,7 @@ const STRUCTURED: [&str; 24] = [
     "resent-date",
     "resent-message-id",
 ];
+/// Fields with parameters (RFC 2231).
 const PARAMETERS: [&str; 2] = ["content-disposition", "content-type"];
 /// Octets of a parameter's name; the encoder wants room for the value on the same line.
 const MAX_KEY: usize = 40;
@@ -70,21 +74,22 @@ pub enum NotEncodable {
     /// Octets that are no text.
     #[error("is neither ASCII nor UTF-8; encode it (RFC 2047)")]
     NotUtf8,
-    /// An address, or something else that encoded words must not stand in.
+    /// A place for which there is no encoded form: an address, an identifier, a media type, the name of a parameter, or
+    /// the value of one whose name is too long or has a hyphen.
     #[error(
-        "has letters beyond ASCII where they cannot be encoded, as in an address; write it in ASCII, or send \
-         with SMTPUTF8"
+        "has non-ASCII characters where RFC 2047 allows no encoded words (an address, an identifier, the name of a \
+         parameter); write it in ASCII, or send with SMTPUTF8"
     )]
-    Address,
+    Place,
     /// A quote, a comment or an angle bracket that is not closed.
-    #[error("has letters beyond ASCII and cannot be read: the `{0}` is not closed")]
+    #[error("has non-ASCII characters and cannot be read: the `{0}` is not closed")]
     Unclosed(char),
 }
 
 /// The whole field in ASCII, with its line ends.
 ///
 /// # Errors
-/// It is no text, or has letters beyond ASCII where encoded words must not stand.
+/// It is no text, or has non-ASCII characters where encoded words must not stand.
 pub fn encode(field: &Field<'_>) -> Result<Vec<u8>, NotEncodable> {
     let line = unfold(field.value);
     let value = str::from_utf8(&line).map_err(|_| NotEncodable::NotUtf8)?.trim_matches([' ', '\t']);
@@ -108,7 +113,7 @@ pub fn encode(field: &Field<'_>) -> Result<Vec<u8>, NotEncodable> {
     Ok(output.into_bytes())
 }
 
-/// Writes a value in lines of at most 76 characters.
+/// Writes a value, folded at blanks; a word longer than a line is not broken.
 struct Output<'a> {
     writer: EmailWriter<'a>,
 }
@@ -122,7 +127,7 @@ struct Run {
 }
 
 impl Output<'_> {
-    /// ASCII as it is; folded at its blanks.
+    /// ASCII, unchanged but for folding at its blanks.
     fn plain(&mut self, text: &str) {
         // A string takes everything.
         let _infallible = self.writer.folding().write_str(text);
@@ -146,11 +151,12 @@ impl Output<'_> {
 }
 
 impl Run {
-    /// Takes a word, if it must be encoded or is encoded already; `blanks` stand before it.
-    fn take(&mut self, word: &str, blanks: &str) -> Taken {
+    /// Takes a word, if it must be encoded or is encoded already; `blanks` stand before it. Returns whether the word
+    /// was taken.
+    fn take(&mut self, word: &str, blanks: &str) -> bool {
         let decoded = if word.is_ascii() { decode_word(word) } else { None };
         if word.is_ascii() && decoded.is_none() {
-            return Taken::No;
+            return false;
         }
         let are_both_encoded = self.after_encoded_word && decoded.is_some();
         if !self.text.is_empty() && !are_both_encoded {
@@ -158,14 +164,8 @@ impl Run {
         }
         self.after_encoded_word = decoded.is_some();
         self.text.push_str(decoded.as_deref().unwrap_or(word));
-        Taken::Yes
+        true
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Taken {
-    Yes,
-    No,
 }
 
 fn unstructured(value: &str, output: &mut Output<'_>) {
@@ -174,12 +174,12 @@ fn unstructured(value: &str, output: &mut Output<'_>) {
     while !rest.is_empty() {
         let (word, after) = rest.split_at(rest.find([' ', '\t']).unwrap_or(rest.len()));
         let begins_run = run.text.is_empty();
-        if begins_run || run.take(word, blanks) == Taken::No {
+        if begins_run || !run.take(word, blanks) {
             output.run(&mut run);
             for _ in blanks.chars() {
                 output.blank();
             }
-            if run.take(word, "") == Taken::No {
+            if !run.take(word, "") {
                 output.plain(word);
             }
         }
@@ -201,12 +201,12 @@ fn parameters(value: &str, output: &mut Output<'_>) -> Result<(), NotEncodable> 
             output.plain(part);
             continue;
         }
-        let (key, value) = part.split_once('=').ok_or(NotEncodable::Address)?;
+        let (key, value) = part.split_once('=').ok_or(NotEncodable::Place)?;
         let key = key.trim_end_matches([' ', '\t']);
         let is_key = (1..=MAX_KEY).contains(&key.len())
             && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if !is_key || index == 0 {
-            return Err(NotEncodable::Address);
+            return Err(NotEncodable::Place);
         }
         let value = structured::unquoted(value.trim_start_matches([' ', '\t']))?;
         let _infallible = rfc2231::encode(key, &value, &mut output.writer);

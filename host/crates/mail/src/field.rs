@@ -7,9 +7,9 @@ use std::borrow::Cow;
 
 use mail_parser::parsers::MessageStream;
 
-/// Octets of the header, its fields together.
+/// Octets of the header, its fields together, at most.
 pub const MAX_HEADER: usize = 256 << 10;
-/// Fields of the header.
+/// Fields of the header, at most.
 pub const MAX_FIELDS: usize = 1_000;
 
 /// A message that is read where it stands.
@@ -25,7 +25,7 @@ pub struct Message<'a> {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Field<'a> {
-    /// The name as it is written: visible ASCII without a colon.
+    /// The name in its written case: visible ASCII without a colon.
     pub name: &'a str,
     /// All of its lines with their line ends.
     pub whole: &'a [u8],

@@ -45,9 +45,12 @@ pub enum InvalidMailbox {
     /// Text behind the closing angle bracket, perhaps a second address.
     #[error("only a comma may follow the `>`")]
     AfterAddress,
-    /// A name or a comment from which some receivers would take another address.
-    #[error("a name with an @ that is no address of the sender's domain needs quotes")]
+    /// An unquoted name from which some receivers would take another address.
+    #[error("an unquoted name must not hold an address of another domain; put the name in quotes")]
     OtherAddress,
+    /// A comment from which some receivers would take another address.
+    #[error("a comment must not hold another address, `<` or `>`")]
+    CommentAddress,
     /// What readers would decode or take apart in different ways.
     #[error("the address looks like an encoded word or like another address")]
     Ambiguous,
@@ -173,7 +176,7 @@ fn check_comments(comments: &[String], address: &EmailAddress) -> Result<(), Inv
     let ambiguous = |comment: &String| {
         comment.contains(['<', '>']) || comment.split([' ', '\t', '(', ')', ',']).any(other)
     };
-    if comments.iter().any(ambiguous) { Err(InvalidMailbox::OtherAddress) } else { Ok(()) }
+    if comments.iter().any(ambiguous) { Err(InvalidMailbox::CommentAddress) } else { Ok(()) }
 }
 
 fn is_of_its_host(text: &str, address: &EmailAddress) -> bool {

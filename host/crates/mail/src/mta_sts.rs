@@ -179,7 +179,7 @@ impl MxPattern {
 /// with its strings joined. Nothing unless exactly one of them is about MTA-STS, and that one by the
 /// grammar (section 3.1).
 #[must_use]
-pub fn announced<T: AsRef<[u8]>>(records: &[T]) -> Option<String> {
+pub fn record_id<T: AsRef<[u8]>>(records: &[T]) -> Option<String> {
     let mut records = records.iter().filter_map(|it| it.as_ref().strip_prefix(RECORD.as_bytes()));
     let record = records.next().filter(|_| records.next().is_none())?;
     let record = str::from_utf8(record).ok()?.trim_matches(is_space);

@@ -6,14 +6,14 @@
 
 mod arf;
 mod dsn;
-mod part;
+mod mime;
 #[cfg(test)]
 mod tests;
 mod text;
 
 use crate::address::EmailAddress;
 use crate::status::{EnhancedCode, ReplyClass, ServerReply, Stage, classify};
-use part::Parts;
+use mime::ReportMessage;
 
 pub use arf::{Complaint, ComplaintKind};
 
@@ -66,7 +66,7 @@ pub enum Action {
 /// system.
 #[must_use]
 pub fn parse(raw: &[u8], sender: Option<&EmailAddress>) -> Option<Report> {
-    let parts = Parts::of(raw);
+    let parts = ReportMessage::of(raw);
     if let Some(complaint) = arf::read(&parts) {
         return Some(Report::Complaint(complaint));
     }

@@ -18,7 +18,7 @@ pub fn encode(address: &EmailAddress) -> String {
     escape(&address.to_string())
 }
 
-/// What [`encode`] was given. An escape that is not one of ours stays as it is.
+/// What [`encode`] was given. An escape that is not one of ours stays unchanged.
 #[must_use]
 pub fn decode(path: &str) -> String {
     if path == EMPTY {

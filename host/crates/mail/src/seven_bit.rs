@@ -2,7 +2,7 @@
 //! section 3), or in lines of at most 998 octets (RFC 5322 section 2.1.1).
 //!
 //! Only the parts change that must, and of their headers only Content-Transfer-Encoding and, in seven
-//! bits, fields that are not ASCII; every other byte stays as it is and where it is. What a reader
+//! bits, fields that are not ASCII; every other byte stays unchanged and in its place. What a reader
 //! decodes is the same before and after.
 
 mod leaf;
@@ -22,14 +22,14 @@ use mail_parser::parsers::MessageStream;
 use super::encoded_header;
 use super::field::{InvalidHeader, Message, unfold};
 
-/// Octets of a line without its end (RFC 5322 section 2.1.1).
+/// Octets of a line without its end (RFC 5322 section 2.1.1), at most.
 pub const MAX_LINE: usize = 998;
 const MAX_DEPTH: usize = 50;
 /// Octets of a Content-Type; reading it takes time by the square.
 const MAX_VALUE: usize = 4_000;
 const ENCODING: &str = "Content-Transfer-Encoding";
 
-/// Why a message has to stay as it is.
+/// Why a message cannot be converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CannotConvert {
     /// A header field with octets over 127 that only SMTPUTF8 could carry.
@@ -69,7 +69,7 @@ pub fn to_seven_bit(raw: &[u8]) -> Result<Vec<u8>, CannotConvert> {
     rewrite(raw, Goal::SevenBit)
 }
 
-/// The same message with no line over 998 octets; its own header stays as it is.
+/// The same message with no line over 998 octets; its own header is unchanged.
 ///
 /// # Errors
 /// That would change what it says, or break a signature within.
@@ -167,7 +167,7 @@ enum Encoding {
     Encoded,
 }
 
-/// Writes an entity as the goal wants it. What needs no change goes through as it is, however malformed.
+/// Writes an entity as the goal wants it. Content that needs no change goes through unchanged, however malformed.
 fn convert(
     whole: &[u8],
     default: Kind,
@@ -256,7 +256,7 @@ impl<'a> Entity<'a> {
     fn write_leaf(&self, leaf: &leaf::Leaf<'_>, output: &mut Vec<u8>) {
         self.write_header(leaf.encoding(), output);
         leaf.write(output);
-        if leaf.has_lost_its_end() && self.place == Place::Message {
+        if leaf.lacks_final_crlf() && self.place == Place::Message {
             output.extend_from_slice(b"\r\n");
         }
     }
@@ -279,7 +279,7 @@ impl<'a> Entity<'a> {
         Ok(())
     }
 
-    /// The header of what holds parts: in seven bits they all are; otherwise it says of them what it said.
+    /// The header of what holds parts: in seven bits they all are; otherwise its own encoding is kept.
     fn write_container_header(&self, output: &mut Vec<u8>) {
         match self.goal {
             Goal::SevenBit => self.write_header("7bit", output),

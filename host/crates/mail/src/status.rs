@@ -12,19 +12,16 @@ mod tests;
 /// An enhanced status code (RFC 3463 section 2), as in `5.1.1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EnhancedCode {
-    class: Class,
+    class: StatusClass,
     subject: u16,
     detail: u16,
 }
 
-/// The first number of an enhanced status code.
+/// The first number of an enhanced status code (RFC 3463 section 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Class {
-    /// It has worked.
+pub enum StatusClass {
     Success,
-    /// It may work later.
     Temporary,
-    /// It will not work.
     Permanent,
 }
 
@@ -41,11 +38,10 @@ pub struct ServerReply<'a> {
     /// The enhanced status code.
     pub enhanced: Option<EnhancedCode>,
     pub text: &'a str,
-    /// Where it was said.
     pub stage: Stage,
 }
 
-/// Where in its conversation a server said something.
+/// Where in the conversation a server replied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Before RCPT: about us, not about the address.
@@ -72,21 +68,21 @@ pub enum ReplyClass {
 
 /// Classifies a reply.
 ///
-/// The reply's code decides between now and for good; it is the enhanced code and, where that is missing
-/// or says nothing, the words that tell a dead address from a refused message.
+/// The reply's code decides between a transient and a permanent failure; the enhanced code and, where that is
+/// missing or general, the text tell a dead address from a refused message.
 #[must_use]
-pub fn classify(said: ServerReply<'_>) -> ReplyClass {
-    let class = match (said.code, said.enhanced) {
-        (Some(code), _) => Class::of_reply(code),
+pub fn classify(reply: ServerReply<'_>) -> ReplyClass {
+    let class = match (reply.code, reply.enhanced) {
+        (Some(code), _) => StatusClass::of_reply(code),
         (None, Some(enhanced)) => Some(enhanced.class),
         (None, None) => None,
     };
-    if class != Some(Class::Permanent) {
+    if class != Some(StatusClass::Permanent) {
         return ReplyClass::Transient;
     }
-    if dead(said) {
+    if is_dead_address(reply) {
         ReplyClass::DeadAddress
-    } else if is_bare(said) {
+    } else if is_bare(reply) {
         ReplyClass::SuspectAddress
     } else {
         ReplyClass::Rejected
@@ -95,39 +91,41 @@ pub fn classify(said: ServerReply<'_>) -> ReplyClass {
 
 /// Whether a reply to RCPT is one of the codes for mailboxes and gives no reason: neither the address nor
 /// us. `KumoMTA` classifies such a reply as nothing, Postal suppresses at the second one.
-fn is_bare(said: ServerReply<'_>) -> bool {
-    said.stage == Stage::Recipient
-        && said.enhanced.is_none()
-        && matches!(said.code, Some(550 | 551 | 553))
-        && !words::about_us(said.text)
+fn is_bare(reply: ServerReply<'_>) -> bool {
+    reply.stage == Stage::Recipient
+        && reply.enhanced.is_none()
+        && matches!(reply.code, Some(550 | 551 | 553))
+        && !words::has_other_reason(reply.text)
 }
 
 /// Whether a permanent refusal is one of the address.
-fn dead(said: ServerReply<'_>) -> bool {
-    if said.stage == Stage::Session {
+fn is_dead_address(reply: ServerReply<'_>) -> bool {
+    if reply.stage == Stage::Session {
         return false;
     }
-    match said.enhanced.map(EnhancedCode::parts) {
+    match reply.enhanced.map(EnhancedCode::parts) {
         // No such mailbox, no such system, bad syntax, moved, no mail here (RFC 7505).
-        Some((Class::Permanent, 1, 1 | 2 | 3 | 6 | 10)) => !words::blocks_us(said.text),
-        // Disabled; Gmail says it also of one that gets too much.
-        Some((Class::Permanent, 2, 1)) => !words::about_us(said.text),
-        // No route; Postfix says it also of a name server that answers nonsense.
-        Some((Class::Permanent, 4, 4)) => !words::about_name_servers(said.text),
-        // Exchange Online says this of an address that its directory does not hold.
-        Some((Class::Permanent, 4, 1)) => words::not_in_directory(said.text),
-        // These say no more than 550 does; the last one is Exchange Online's for another server's no.
-        // Yandex says `5.7.1 No such user!`.
+        Some((StatusClass::Permanent, 1, 1 | 2 | 3 | 6 | 10)) => {
+            !words::cites_reputation(reply.text)
+        }
+        // Disabled; Gmail replies it also for a mailbox that gets too much.
+        Some((StatusClass::Permanent, 2, 1)) => !words::has_other_reason(reply.text),
+        // No route; Postfix replies it also after a malformed DNS answer.
+        Some((StatusClass::Permanent, 4, 4)) => !words::cites_dns_failure(reply.text),
+        // Exchange Online replies this for an address that its directory does not hold.
+        Some((StatusClass::Permanent, 4, 1)) => words::not_in_directory(reply.text),
+        // General codes, no more than 550; 5.1.351 is Exchange Online's for a refusal by another server.
+        // Yandex replies `5.7.1 No such user!`.
         Some(
-            (Class::Permanent, 0 | 1 | 2 | 3 | 5, 0)
-            | (Class::Permanent, 1, 351)
-            | (Class::Permanent, 7, 1),
-        ) => words::no_mailbox(said.text),
+            (StatusClass::Permanent, 0 | 1 | 2 | 3 | 5, 0)
+            | (StatusClass::Permanent, 1, 351)
+            | (StatusClass::Permanent, 7, 1),
+        ) => words::names_dead_address(reply.text),
         // The code of another class contradicts the reply's.
         Some(_) => false,
-        // Yahoo says 552 also where there is no mailbox.
-        None => match said.code {
-            Some(550..=554) | None => words::no_mailbox(said.text),
+        // Yahoo replies 552 also where there is no mailbox.
+        None => match reply.code {
+            Some(550..=554) | None => words::names_dead_address(reply.text),
             Some(_) => false,
         },
     }
@@ -136,13 +134,12 @@ fn dead(said: ServerReply<'_>) -> bool {
 impl EnhancedCode {
     /// The code of those three numbers; none where RFC 3463 knows no such code.
     #[must_use]
-    pub fn new(class: Class, subject: u16, detail: u16) -> Option<Self> {
+    pub fn new(class: StatusClass, subject: u16, detail: u16) -> Option<Self> {
         (subject < 1000 && detail < 1000).then_some(Self { class, subject, detail })
     }
 
-    /// Its first number.
     #[must_use]
-    pub fn class(self) -> Class {
+    pub fn class(self) -> StatusClass {
         self.class
     }
 
@@ -169,12 +166,12 @@ impl EnhancedCode {
         first.trim_end_matches([':', ';', ',']).parse().ok().or_else(hashed)
     }
 
-    fn parts(self) -> (Class, u16, u16) {
+    fn parts(self) -> (StatusClass, u16, u16) {
         (self.class, self.subject, self.detail)
     }
 }
 
-impl Class {
+impl StatusClass {
     fn of_reply(code: u16) -> Option<Self> {
         match code {
             200..300 => Some(Self::Success),
@@ -199,9 +196,9 @@ impl FromStr for EnhancedCode {
     fn from_str(text: &str) -> Result<Self, InvalidCode> {
         let mut numbers = text.split('.');
         let class = match numbers.next() {
-            Some("2") => Class::Success,
-            Some("4") => Class::Temporary,
-            Some("5") => Class::Permanent,
+            Some("2") => StatusClass::Success,
+            Some("4") => StatusClass::Temporary,
+            Some("5") => StatusClass::Permanent,
             Some(_) | None => return Err(InvalidCode),
         };
         let mut number = || {

@@ -19,7 +19,7 @@ use crate::store::MessageFilter;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ListQuery {
-    /// At most so many; 50 where nothing is said, and never more than 500.
+    /// Items of a page, at most 500. Default: 50.
     #[param(inline, value_type = Option<Limit>)]
     pub limit: Option<u32>,
     /// Those behind this one: the last one of the page before, or its `next`.

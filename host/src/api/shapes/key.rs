@@ -23,7 +23,7 @@ pub struct Key {
     name: String,
     /// Where its mail goes.
     mode: KeyMode,
-    /// The beginning of the key, by which it is told from others.
+    /// The beginning of the key, to recognise it by.
     prefix: String,
     /// What it may do.
     scopes: Vec<KeyScope>,
@@ -51,7 +51,7 @@ pub struct Key {
     pub warnings: Vec<String>,
 }
 
-/// A key with its secret, which is told this once.
+/// A key with its secret, which is shown only once.
 #[derive(Serialize, ToSchema)]
 pub struct NewKey {
     /// The key.

@@ -1,4 +1,4 @@
-//! What requests about accounts, keys and credits hold. The handlers read bodies as values, so that an answer can
+//! Request bodies about accounts, keys and credits. The handlers read bodies as values, so that an answer can
 //! name all faults at once.
 
 use serde::Serialize;
@@ -7,42 +7,42 @@ use utoipa::ToSchema;
 use super::account::AccountState;
 use super::key::{KeyMode, KeyScope};
 
-/// A key to make. It gets no more than the key of the request has.
+/// A new key. Its rights must not exceed those of the key that makes the request.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"name": "Shop", "scopes": ["send"], "domains": ["example.com"]}))]
 pub struct CreateKey {
-    /// What a person calls it; `key` where nothing is said.
+    /// Name for people. Default: `key`.
     #[schema(min_length = 1, max_length = 100)]
     name: Option<String>,
-    /// `live` where nothing is said.
+    /// Default: `live`.
     mode: Option<KeyMode>,
-    /// What it may do; `send` where nothing is said.
+    /// What the key may do. Default: `send`.
     #[schema(min_items = 1, max_items = 100)]
     scopes: Option<Vec<KeyScope>>,
-    /// The sender domains that it may use; all where none is named.
+    /// The sender domains that it may use. Default: all.
     #[schema(max_items = 100)]
     domains: Option<Vec<String>>,
-    /// The templates that it may send; all where none is named.
+    /// The templates that it may send. Default: all.
     #[schema(max_items = 100)]
     templates: Option<Vec<String>>,
-    /// The addresses or networks that it may be used from, as in `192.0.2.0/24`; any where none is named.
+    /// The addresses or networks that it may be used from, as in `192.0.2.0/24`. Default: any.
     #[schema(max_items = 100)]
     networks: Option<Vec<String>>,
-    /// When it stops working; never where nothing is said.
+    /// When it expires. Default: never.
     #[schema(format = "date-time")]
     expires_at: Option<String>,
 }
 
-/// What is to be another; what is not named stays as it is.
+/// The fields to change; fields left out keep their value.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"name": "Shop", "networks": ["192.0.2.0/24"]}))]
 pub struct ChangeKey {
-    /// What a person calls it.
+    /// Name for people.
     #[schema(min_length = 1, max_length = 100)]
     name: Option<String>,
-    /// What it may do.
+    /// What the key may do.
     #[schema(min_items = 1, max_items = 100)]
     scopes: Option<Vec<KeyScope>>,
     /// The sender domains that it may use; an empty list for all.
@@ -54,7 +54,7 @@ pub struct ChangeKey {
     /// The addresses or networks that it may be used from; an empty list for any.
     #[schema(max_items = 100)]
     networks: Option<Vec<String>>,
-    /// When it stops working; null for never.
+    /// When it expires; null for never.
     #[schema(format = "date-time")]
     expires_at: Option<String>,
 }
@@ -63,12 +63,12 @@ pub struct ChangeKey {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateGrant {
-    /// Whom; `acc_…`
+    /// The account that gets the credits (`acc_…`).
     account_id: String,
-    /// How many.
+    /// Number of credits.
     #[schema(minimum = 1, maximum = 1_000_000_000_000_i64)]
     amount: i64,
-    /// Why; stands in the ledger.
+    /// Reason, kept in the ledger.
     #[schema(max_length = 500)]
     reason: Option<String>,
 }
@@ -78,52 +78,52 @@ pub struct CreateGrant {
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"name": "Acme", "plan": "pro"}))]
 pub struct CreateAccount {
-    /// What a person calls it.
+    /// Name for people.
     #[schema(min_length = 1, max_length = 200)]
     name: String,
-    /// A plan that is known; `free` where nothing is said.
+    /// Name of a built-in plan; with `ownPlan` any name. Default: `free`.
     #[schema(pattern = "^[a-z0-9-]{1,32}$")]
     plan: Option<String>,
-    /// The plan is one of your own plan policy, whether the server knows it or not.
+    /// Accept a plan name that only your own plan policy knows.
     own_plan: Option<bool>,
-    /// The sender where neither request nor template names one.
+    /// Default sender if neither request nor template names one.
     #[schema(format = "email", max_length = 254)]
     sender: Option<String>,
     /// Refuse every send that would leave a variable of a template blank.
     strict: Option<bool>,
 }
 
-/// What is to be another; what is not named stays as it is.
+/// The fields to change; fields left out keep their value.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"plan": "business"}))]
 pub struct ChangeAccount {
-    /// What a person calls it.
+    /// Name for people.
     #[schema(min_length = 1, max_length = 200)]
     name: Option<String>,
-    /// A plan that is known.
+    /// Name of a built-in plan; with `ownPlan` any name.
     #[schema(pattern = "^[a-z0-9-]{1,32}$")]
     plan: Option<String>,
-    /// The plan is one of your own plan policy, whether the server knows it or not.
+    /// Accept a plan name that only your own plan policy knows.
     own_plan: Option<bool>,
-    /// One that is suspended sends nothing, and its waiting mail waits on.
+    /// A suspended account sends nothing; its queued mail stays queued.
     state: Option<AccountState>,
-    /// The sender where neither request nor template names one; null for none.
+    /// Default sender if neither request nor template names one; null for none.
     #[schema(format = "email", max_length = 254)]
     sender: Option<String>,
     /// Whether a send is refused that would leave a variable of a template blank.
     strict: Option<bool>,
 }
 
-/// What is to be another; what is not named stays as it is.
+/// The fields to change; fields left out keep their value.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"sender": "hello@example.com"}))]
 pub struct ChangeOwnAccount {
-    /// What a person calls it.
+    /// Name for people.
     #[schema(min_length = 1, max_length = 200)]
     name: Option<String>,
-    /// The sender where neither request nor template names one, at a verified domain of the account; null for none.
+    /// Default sender if neither request nor template names one, at a verified domain of the account; null for none.
     #[schema(format = "email", max_length = 254)]
     sender: Option<String>,
     /// Whether a send is refused that would leave a variable of a template blank.

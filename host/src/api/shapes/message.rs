@@ -24,7 +24,7 @@ pub struct MessageSummary {
     /// The key that it was sent with, `key_…`.
     #[schema(value_type = String)]
     key_id: KeyId,
-    /// `api` or `smtp`.
+    /// `api`, `smtp`, or `server` for what the server has written itself; nobody but its recipient sees that.
     channel: &'static str,
     /// The slug of the template; none for a message that the client sent as a complete RFC 5322 message.
     template: Option<String>,
@@ -114,7 +114,7 @@ pub struct Attempt {
     ended_at: String,
     /// `sandbox`, `direct`, or the name of a smarthost.
     route: String,
-    /// The host that was asked.
+    /// The host that was contacted.
     host: Option<String>,
     /// Address and port of that host.
     address: Option<String>,

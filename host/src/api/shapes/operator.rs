@@ -40,7 +40,7 @@ pub struct Slot {
     remembered: bool,
     /// What is on its way, or was refused and why.
     candidate: Option<CandidateReport>,
-    /// What may not run again until the operator says so.
+    /// Components that may not run again until the operator allows it.
     quarantined: Vec<Quarantined>,
 }
 
@@ -54,7 +54,7 @@ struct PreviousPlugin {
     since: String,
 }
 
-/// A component was put into a slot; the slot says how it goes on.
+/// A component was put into a slot; the state of the slot shows its progress.
 #[derive(Serialize, ToSchema)]
 pub struct Installed {
     /// The slot.

@@ -16,7 +16,7 @@ use words::{Words, named};
 
 pub use words::Audience;
 
-/// Different words for one reason that an answer has; of more it only says how many there are.
+/// Different texts for one reason that an answer quotes, at most; the others are only counted.
 const MAX_WORDS: usize = 3;
 
 /// Why a message is not on its way to a server now. The list is closed.
@@ -59,7 +59,7 @@ pub enum WaitReason {
     Sending,
 }
 
-/// Why one message waits, or where it has come to rest.
+/// Why one message waits, or its final state.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuedMessage {
@@ -76,9 +76,9 @@ pub struct QueuedMessage {
     /// Since when it is in that state.
     #[schema(format = "date-time")]
     since: String,
-    /// Why it stands there, in the words of the server that said it.
+    /// The reason, in the words of the server that replied.
     reason: String,
-    /// What it waits for; none where nothing is left to be delivered.
+    /// What it waits for; null if nothing is left to be delivered.
     waits_for: Option<WaitReason>,
     /// The same in a sentence.
     explanation: String,
@@ -99,15 +99,15 @@ pub struct QueuedMessage {
 pub struct LastReply {
     /// When it ended.
     #[schema(format = "date-time")]
-    at: String,
+    pub at: String,
     /// The host that answered, or did not; an account does not see the name of a smarthost.
-    host: Option<String>,
+    pub host: Option<String>,
     /// The SMTP reply code.
-    code: Option<u16>,
+    pub code: Option<u16>,
     /// Its enhanced status code (RFC 3463), as in `5.1.1`.
-    enhanced: Option<String>,
+    pub enhanced: Option<String>,
     /// Its words, or what happened where there was no reply.
-    reply: String,
+    pub reply: String,
 }
 
 /// Why mail to one domain waits.
@@ -115,20 +115,20 @@ pub struct LastReply {
 #[serde(rename_all = "camelCase")]
 pub struct QueuedDomain {
     /// In lower case and A-labels.
-    domain: String,
+    pub domain: String,
     /// Messages that are still to be delivered.
-    messages: u32,
+    pub messages: u32,
     /// Whether there are more: 20,000 are counted.
-    has_more: bool,
+    pub has_more: bool,
     /// What they wait for, the most first; one for each reason. A message whose recipient has been suppressed is
     /// with those that are not.
-    groups: Vec<QueuedGroup>,
+    pub groups: Vec<QueuedGroup>,
     /// Where the mail goes, as the running server knows; empty where it has not looked lately.
-    hosts: Vec<QueueHosts>,
+    pub hosts: Vec<QueueHosts>,
     /// Why the MX has no hosts; none where it has, or was not looked up lately.
-    unresolved: Option<String>,
+    pub unresolved: Option<String>,
     /// What the last attempt of all these messages was answered.
-    last_attempt: Option<LastReply>,
+    pub last_attempt: Option<LastReply>,
 }
 
 /// Messages to one domain that wait for the same. Those of one account, and of about one size, that are due were
@@ -136,16 +136,16 @@ pub struct QueuedDomain {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuedGroup {
-    waits_for: WaitReason,
+    pub waits_for: WaitReason,
     /// Why these messages wait, in a sentence, or in several where accounts or hosts differ.
-    explanation: String,
+    pub explanation: String,
     /// How many.
-    messages: u32,
+    pub messages: u32,
     /// When the first of them may go on, if that is known.
     #[schema(format = "date-time")]
-    until: Option<String>,
+    pub until: Option<String>,
     /// What can be done about it.
-    advice: Option<String>,
+    pub advice: Option<String>,
 }
 
 /// Hosts that fail and recover together.
@@ -153,19 +153,19 @@ pub struct QueuedGroup {
 #[serde(rename_all = "camelCase")]
 pub struct QueueHosts {
     /// Their names.
-    hosts: String,
-    health: QueueHealth,
+    pub hosts: String,
+    pub health: QueueHealth,
     /// When the back-off from them ends.
     #[schema(format = "date-time")]
-    until: Option<String>,
+    pub until: Option<String>,
     /// Failures in a row.
-    failures: u32,
+    pub failures: u32,
     /// The last failure since they accepted or rejected a message. Before the first attempt since the server started
     /// it is what the last attempt of a message that still waits was answered there.
-    last_error: Option<String>,
+    pub last_error: Option<String>,
     /// When that was.
     #[schema(format = "date-time")]
-    last_error_at: Option<String>,
+    pub last_error_at: Option<String>,
 }
 
 /// How hosts take mail.
@@ -183,7 +183,7 @@ pub enum QueueHealth {
 }
 
 impl QueuedMessage {
-    /// The answer about a message; `why` is none where nothing is left to be delivered.
+    /// The answer about a message; `why` is null if nothing is left to be delivered.
     pub fn new(
         row: MessageRow,
         why: Option<&WhyMessage>,
@@ -223,6 +223,20 @@ impl QueuedDomain {
             hosts: hosts.into_iter().map(QueueHosts::from).collect(),
             unresolved,
             last_attempt: last_attempt.map(|it| LastReply::new(it, Audience::Operator)),
+        }
+    }
+}
+
+impl QueuedGroup {
+    /// The group that one message stands for.
+    pub fn of_one(why: &WhyMessage, messages: u32) -> Self {
+        let Words { explanation, advice, .. } = Words::of_group(why);
+        Self {
+            waits_for: WaitReason::from(&why.waiting),
+            explanation,
+            messages,
+            until: why.until.map(Timestamp::rfc3339),
+            advice,
         }
     }
 }

@@ -32,7 +32,7 @@ identifiers! {
     EventId: "evt_", "An event.";
 }
 
-/// How many things a list gives: 50 where nothing is said, and never more than 500.
+/// Items of a page, at most 500. Default: 50.
 #[derive(Serialize, ToSchema)]
 #[schema(minimum = 1, maximum = 4_294_967_295_u64, example = 50)]
 pub struct Limit(u64);
@@ -52,7 +52,7 @@ pub struct DecisionOrMessage(String);
 #[schema(pattern = "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$", example = "plan-policy")]
 pub struct SlotRef(String);
 
-/// How many answers may change: any, none without being asked, or so many.
+/// How many answers may change without the operator's approval: any (`auto`), none (`ask`), or at most this number.
 #[derive(Serialize, ToSchema)]
 #[schema(pattern = "^(auto|ask|[0-9]{1,9})$", example = "ask")]
 pub struct ImpactRule(String);

@@ -153,6 +153,23 @@ refusals! {
         503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
     }
 
+    /// The refusals of an address that is to get tests.
+    TestRecipientRefusals {
+        400: "`BAD_REQUEST`: the address, or the account has no sender of its own.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        402: "`INSUFFICIENT_BALANCE`: the mail is charged as any other; the list is as it was.",
+        403: "`FORBIDDEN`: the key has not the scope `admin`, is a test key, or is for some domains or templates only;\n\
+        the list is full; or `DOMAIN_NOT_VERIFIED`, of the account's sender.",
+        408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
+        409: "`CONFLICT`: the address is on the account's suppression list.",
+        413: "`PAYLOAD_TOO_LARGE`",
+        415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",
+        429: "`RATE_LIMITED`: the account, or this address, was sent as many confirmation mails as a day allows; or too\n\
+        many sends. See `Retry-After`.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: a plugin failed closed, the store is not reachable, or the server is shutting down.",
+    }
+
     /// The refusals of a grant of credits.
     GrantRefusals {
         400: "`BAD_REQUEST`: all faults at once.",

@@ -128,7 +128,7 @@ pub struct AddDomain {
     sandbox: Option<bool>,
 }
 
-/// What changes; what is not named stays as it is, and null clears a value.
+/// The fields to change; fields left out keep their value, and null clears a value.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"productName": "Tern & Co", "brandColor": "#23695e"}))]
@@ -163,7 +163,7 @@ pub struct NewSuppression {
     /// Why, in your own words.
     #[schema(max_length = 500)]
     reason: Option<String>,
-    /// When it is taken off; never where nothing is said.
+    /// When the entry expires. Default: never.
     #[schema(format = "date-time")]
     expires_at: Option<String>,
 }
@@ -198,7 +198,7 @@ pub struct CreateWebhook {
     types: Option<Vec<String>>,
 }
 
-/// What is to be another.
+/// The fields to change; fields left out keep their value.
 #[derive(Serialize, ToSchema)]
 pub struct ChangeWebhook {
     /// `https://…`
@@ -210,8 +210,8 @@ pub struct ChangeWebhook {
     /// The wanted types of events.
     #[schema(max_items = 50)]
     types: Option<Vec<String>>,
-    /// One that is activated is told what happens from then on; what waits for one that is disabled
-    /// fails, and can be replayed.
+    /// An active webhook gets the events from its activation on. Waiting deliveries of a disabled one fail, and can be
+    /// replayed.
     state: Option<WebhookState>,
 }
 
@@ -222,7 +222,7 @@ pub struct ReplayWebhook {
     /// From when.
     #[schema(format = "date-time")]
     since: String,
-    /// To when, and not before `since`; now where nothing is said.
+    /// The end of the span, not before `since`. Default: now.
     #[schema(format = "date-time")]
     until: Option<String>,
 }

@@ -15,7 +15,7 @@ use crate::authoring::preview::{Preview, PreviewMjml};
 use crate::authoring::{PublishOutcome, RollbackOutcome, Validation, newest};
 use crate::clock::Timestamp;
 use crate::id::TemplateId;
-use crate::store::{TemplateOwner, TemplateRow, VersionRow};
+use crate::store::{Republication, TemplateOwner, TemplateRow, VersionRow};
 use crate::template::compiled::{Compiled, Compiler};
 use crate::template::source::TemplateSource;
 use crate::template::version::{Block, Variable};
@@ -43,7 +43,7 @@ pub struct TemplateSummary {
     published_revision: Option<u64>,
     #[schema(format = "date-time")]
     published_at: Option<String>,
-    /// Whether the draft says something else than the published version.
+    /// Whether the draft differs from the published version.
     has_draft: bool,
     #[schema(format = "date-time")]
     draft_at: Option<String>,
@@ -99,6 +99,19 @@ pub struct TemplateVersionSummary {
     note: Option<String>,
     #[schema(format = "date-time")]
     created_at: String,
+    /// When it was brought back, by a roll-back or from the archive, newest first; of a page of versions at most 200.
+    republications: Vec<TemplateRepublication>,
+}
+
+/// A time at which a version was published again.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TemplateRepublication {
+    #[schema(format = "date-time")]
+    at: String,
+    /// `key_…`, or `cli`.
+    author: String,
+    /// Why, in the author's words.
+    note: Option<String>,
 }
 
 /// A version; it never changes.
@@ -129,7 +142,7 @@ pub struct UsedBlock {
 #[serde(rename_all = "camelCase")]
 pub struct PublishedTemplate {
     revision: u64,
-    /// The published version said the same already: there is no new one.
+    /// The published version had the same content already: there is no new one.
     unchanged: bool,
     warnings: Vec<Finding>,
     /// What senders have to mend, where it was forced or rolled back.
@@ -346,8 +359,14 @@ impl TemplateVersionSummary {
             author: version.author.clone(),
             note: version.note.clone(),
             created_at: version.created_at.rfc3339(),
+            republications: version.republications.iter().map(republication).collect(),
         }
     }
+}
+
+fn republication(it: &Republication) -> TemplateRepublication {
+    let (author, note) = (it.author.clone(), it.note.clone());
+    TemplateRepublication { at: it.at.rfc3339(), author, note }
 }
 
 impl TemplateVersion {
@@ -492,7 +511,7 @@ pub struct PreviewTemplate {
     /// As in `de-AT`.
     #[schema(max_length = 35)]
     locale: Option<String>,
-    /// `draft`, `published`, or a revision.
+    /// `draft`; `drafts`, which is the draft with the drafts of its layout and partials; `published`; or a revision.
     #[schema(example = "draft")]
     of: Option<String>,
 }
@@ -500,7 +519,7 @@ pub struct PreviewTemplate {
 /// To whom a test goes, with what.
 #[derive(Serialize, ToSchema)]
 pub struct TestTemplate {
-    /// Recipients; all of them are in the sandbox inbox.
+    /// Confirmed test recipients get it really, charged as any other send; that to others is in the sandbox inbox only.
     #[schema(min_items = 1, max_items = 10)]
     to: Vec<String>,
     #[schema(value_type = Option<Object>)]
@@ -515,7 +534,7 @@ pub struct TestTemplate {
 /// What became of a zip file.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TemplateImport {
-    /// Whether the server says now what the file says; of a check, whether it would.
+    /// Whether the server now holds the content of the file; of a check, whether it would.
     success: bool,
     /// Partials, layouts and templates, in the order in which they are published.
     data: Vec<ImportedTemplate>,
@@ -528,7 +547,7 @@ pub struct ImportedTemplate {
     /// `template`, `layout` or `partial`.
     kind: &'static str,
     slug: String,
-    /// `unchanged`, `created`, `changed`, `published` (its draft said the same), `conflict` (it was changed here since
+    /// `unchanged`, `created`, `changed`, `published` (its draft was the same), `conflict` (it was changed here since
     /// the file was exported), `refused`, or `skipped` because another one was refused.
     outcome: &'static str,
     /// The published revision.

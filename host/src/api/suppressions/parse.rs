@@ -8,7 +8,7 @@ use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::message::address::EmailAddress;
 use crate::store::records::{NewSuppression, SuppressionKind};
 
-/// Addresses of one request.
+/// Addresses of one request, at most.
 const MAX_BATCH_ADDRESSES: usize = 1_000;
 const MAX_REASON_CHARS: usize = 500;
 /// What an address may come with.

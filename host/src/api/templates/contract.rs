@@ -95,7 +95,7 @@ fn of_contract(of: Option<&str>) -> Result<PreviewOf, Refusal> {
 
 /// The address by which the client has reached this server: the one that it can send to. In front of any other than
 /// this machine there is TLS.
-fn reached_at(headers: &HeaderMap) -> Servers {
+pub fn reached_at(headers: &HeaderMap) -> Servers {
     let host = headers.get(header::HOST).and_then(|it| it.to_str().ok());
     let authority = host.and_then(|it| it.parse::<Authority>().ok());
     let Some(authority) = authority else {

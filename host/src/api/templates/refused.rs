@@ -23,7 +23,9 @@ pub fn refused(error: AuthoringError) -> Problem {
             Refusal::Internal { message: "the starter templates cannot be read".to_owned() }.into()
         }
         AuthoringError::Refused(refused) => refused.into(),
-        AuthoringError::Missing { .. } | AuthoringError::NoVersion { .. } => {
+        AuthoringError::Missing { .. }
+        | AuthoringError::NoVersion { .. }
+        | AuthoringError::NoRecipient { .. } => {
             Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
         }
         AuthoringError::NoExample { .. } => Refusal::fault("example", "unknown", message).into(),
@@ -37,6 +39,7 @@ pub fn refused(error: AuthoringError) -> Problem {
         AuthoringError::Touched { findings, .. } => conflict().with_diagnostics(findings),
         AuthoringError::Breaking { changes, sent, .. } => conflict().with_breaking(changes, sent),
         AuthoringError::Taken { .. }
+        | AuthoringError::Suppressed { .. }
         | AuthoringError::Changed { .. }
         | AuthoringError::Large
         | AuthoringError::TooManyTouched { .. }

@@ -66,7 +66,7 @@ fn data_where_escaping_does_not_protect_is_named_with_its_place() {
     assert_eq!(mjml("<mj-raw><script>{{ a }}</script></mj-raw>"), ["output_in_script 2:17"]);
     let message = &findings(&json!({"html": "<a href=\"{{ a }}\">x</a>"}))[1].message;
     assert!(
-        message.contains("`uri`") && message.contains("https://example.com/{{ a }}"),
+        message.contains("`url`") && message.contains("https://example.com/{{ a }}"),
         "{message}"
     );
 }

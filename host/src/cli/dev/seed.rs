@@ -36,7 +36,7 @@ const BRAND: [(BrandField, &str); 5] = [
 ];
 const SENDER: &str = "hello@sandbox.test";
 const TEMPLATE: &str = "verification-code";
-/// The key is shown at every start, so `dev` keeps it as it is, readable by its owner only.
+/// The key is shown at every start, so `dev` keeps it in the clear, readable by its owner only.
 const KEY_FILE: &str = "dev.key";
 const PERSON: &str = "dev@sandbox.test";
 /// The same for the password of the dashboard.
@@ -69,7 +69,7 @@ pub struct SeedPerson {
 }
 
 /// Makes what is missing, piece by piece, so that a first start that was cut off is finished by the
-/// next one; what is there stays as it is.
+/// next one; what is there stays unchanged.
 pub async fn plant(running: &RunningServer, data: &DataDir) -> Result<Seed, CliError> {
     let now = running.clock.now();
     let accounts = running.store.accounts(now).await?;
@@ -151,7 +151,7 @@ async fn templates(running: &RunningServer, account: AccountId) -> Result<(), Cl
     Ok(())
 }
 
-/// The person of the kept password, made where there is none yet. A password that was changed since is not told.
+/// The person of the kept password, made where there is none yet. A password that was changed since is not printed.
 async fn person(
     running: &RunningServer,
     data: &DataDir,

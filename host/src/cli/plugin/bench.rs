@@ -83,7 +83,7 @@ fn findings(subject: &Subject, validated: &InstalledPlugin, calls: u32) -> Findi
             (Kind::Plan | Kind::Domain | Kind::Mjml, Some(instances)) => instances,
             (Kind::Plan | Kind::Domain | Kind::Renderer | Kind::Mjml, _) => usual,
         },
-        limits: validated.recipe().limits,
+        limits: validated.generation_config().limits,
         calls,
         memory_bytes: validated.peak_memory(),
         costs: Vec::new(),
@@ -122,8 +122,11 @@ async fn costs(
     asked: &Asked,
     calls: u32,
 ) -> Result<(Costs, usize), ToolError> {
-    let settings =
-        asked.call.settings.clone().unwrap_or_else(|| validated.recipe().settings.clone());
+    let settings = asked
+        .call
+        .settings
+        .clone()
+        .unwrap_or_else(|| validated.generation_config().settings.clone());
     let with = |instances| {
         let candidate = subject.candidate.with_instances(instances);
         let settings = settings.clone();

@@ -67,7 +67,7 @@ pub fn run(build: &Build) -> Result<(), BuildError> {
         let (kind, lang) = (project.kind.noun(), project.lang.name());
         let list = if imports.is_empty() { "nothing".to_owned() } else { imports.join("\n  ") };
         format!(
-            "{path}: {kind} in {lang}, {} KB, built in {seconds} s\nit asks the server for\n  {list}",
+            "{path}: {kind} in {lang}, {} KB, built in {seconds} s\nit imports from the server\n  {list}",
             bytes.div_ceil(1000),
         )
     });

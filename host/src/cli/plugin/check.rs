@@ -92,7 +92,7 @@ fn accepted(
     validated: &InstalledPlugin,
 ) -> Result<Value, LoadError> {
     let (manifest, bytes) = (validated.manifest(), subject.artifact.bytes());
-    let limits = validated.recipe().limits;
+    let limits = validated.generation_config().limits;
     Ok(json!({
         "ok": true,
         "component": subject.path.display().to_string(),
@@ -145,9 +145,9 @@ pub fn verb(stage: Stage) -> &'static str {
         Stage::Settling => "settle",
         Stage::Inspecting => "inspect",
         Stage::Compiling => "compile",
-        Stage::Linked => "link",
-        Stage::Configured => "configure",
-        Stage::Tested => "test",
+        Stage::Linking => "link",
+        Stage::Configuring => "configure",
+        Stage::Testing => "test",
         Stage::Impact => "impact",
         Stage::Shadow => "shadow",
         Stage::Waiting => "wait",

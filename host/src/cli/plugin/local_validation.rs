@@ -17,7 +17,7 @@ use crate::server;
 use crate::server::data_dir::DataDir;
 use crate::telemetry;
 
-/// The largest component that any server can be told to take.
+/// The largest component that a server can be configured to take.
 const MAX_COMPONENT_BYTES: u64 = 32 << 20;
 
 /// Whose limits hold, and how to answer.
@@ -90,7 +90,7 @@ fn kept_code() -> Option<(PathBuf, [u8; 32])> {
     Some((home.compiled_plugins(), home.master_key().ok()?))
 }
 
-/// How long each stage took; tells `at_end` of each as it ends.
+/// How long each stage took; calls `at_end` for each as it ends.
 pub struct Stopwatch<'a> {
     state: Mutex<Vec<(Stage, Instant, Option<Duration>)>>,
     at_end: &'a (dyn Fn(Stage, Duration) + Send + Sync),
@@ -169,11 +169,11 @@ mod tests {
         let ended = Mutex::new(Vec::new());
         let at_end = |stage, _| ended.lock().unwrap().push(stage);
         let watch = Stopwatch::new(&at_end);
-        for stage in [Stage::Compiling, Stage::Tested, Stage::Linked, Stage::Tested] {
+        for stage in [Stage::Compiling, Stage::Testing, Stage::Linking, Stage::Testing] {
             assert!(watch.enter(stage));
         }
         let stages: Vec<Stage> = watch.finish().into_iter().map(|(stage, _)| stage).collect();
-        assert_eq!(stages, [Stage::Compiling, Stage::Tested]);
+        assert_eq!(stages, [Stage::Compiling, Stage::Testing]);
         assert_eq!(*ended.lock().unwrap(), stages);
     }
 

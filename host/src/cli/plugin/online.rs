@@ -51,7 +51,7 @@ pub struct Connection {
     client: reqwest::Client,
 }
 
-/// Why a running server did not do what it was asked.
+/// Why a request to a running server failed.
 #[derive(Debug, thiserror::Error)]
 pub enum OnlineError {
     #[error(transparent)]
@@ -75,7 +75,7 @@ pub enum OnlineError {
     )]
     NoKey,
     /// There is no HTTP client.
-    #[error("the server at {base} cannot be asked: {reason}")]
+    #[error("no HTTP client for the server at {base} can be made: {reason}")]
     NoClient {
         /// The server.
         base: String,
@@ -188,6 +188,11 @@ impl Connection {
     /// Gives an order.
     pub async fn post(&self, path: &str, query: &[(&str, String)]) -> Result<Value, OnlineError> {
         self.answer(self.request(Method::POST, path).query(query)).await
+    }
+
+    /// Takes something away.
+    pub async fn delete(&self, path: &str) -> Result<Value, OnlineError> {
+        self.answer(self.request(Method::DELETE, path)).await
     }
 
     /// Asks for a file.

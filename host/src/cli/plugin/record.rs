@@ -27,7 +27,7 @@ use crate::plugin::{CallContext, CallFailure, Kind};
 use crate::server;
 use crate::upkeep::verify_domains::{Lookups, MAX_NAMES, MAX_RECORDS, MAX_ROUNDS, Unjudged};
 
-/// Characters of a case's name.
+/// Characters of a case's name, at most.
 const MAX_CASE_NAME_CHARS: usize = 100;
 
 /// The server's name where no configuration gives one: that of the other golden cases.
@@ -90,7 +90,7 @@ pub async fn run(record: Record) -> Result<(), ToolError> {
         return Err(RecordError::CaseExists { path: files.folder }.into());
     }
     let asked = Asked {
-        policy: &installed.policy,
+        policy: &installed.plugin,
         plugin: &validated.identity().name,
         context: context(&host),
         domain: record.described(&host),
@@ -99,7 +99,7 @@ pub async fn run(record: Record) -> Result<(), ToolError> {
     let input = asked.input(&looks);
     // Asked as `plugin test` will ask: by what the file says.
     let call = Call::from_json(Kind::Domain, &input).expect("it is the form of a call");
-    let (answer, failure) = validated.answer(&call).await;
+    let (answer, failure) = validated.dry_run(&call).await;
     if let Some(failure) = failure {
         return Err(RecordError::from(Unjudged::from(failure)).into());
     }

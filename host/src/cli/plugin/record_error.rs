@@ -10,8 +10,8 @@ use crate::upkeep::verify_domains::Unjudged;
 /// Why nothing was recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// Only domain policies are told what DNS has.
-    #[error("this is a {found}, and only a domain policy is told what DNS has")]
+    /// Only domain policies get answers of DNS.
+    #[error("this is a {found}, and only a domain policy gets answers of DNS")]
     NotADomainPolicy { found: Kind },
     /// A case is not overwritten by the way.
     #[error(

@@ -94,9 +94,9 @@ async fn outcome(
     update: bool,
 ) -> Result<Outcome, ToolError> {
     let answered = match case.call.settings.clone() {
-        None => validated.answer(&case.call).await,
+        None => validated.dry_run(&case.call).await,
         Some(settings) => match host.validator.validate_with(&subject.candidate, settings).await {
-            Ok(own) => own.answer(&case.call).await,
+            Ok(own) => own.dry_run(&case.call).await,
             Err(error) => return Ok(Outcome::NoAnswer(error.to_string())),
         },
     };

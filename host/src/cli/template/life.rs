@@ -21,7 +21,7 @@ use crate::template::kind::TemplateKind;
 use crate::template::locale::LocaleTag;
 use crate::template::slug::Slug;
 
-/// Versions that are listed.
+/// Versions that are listed, at most.
 const MAX_LISTED: u32 = 500;
 
 /// Which one.

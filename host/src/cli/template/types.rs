@@ -19,7 +19,7 @@ pub struct TypesCommand {
     /// For which compiler
     #[arg(long, value_enum)]
     lang: Lang,
-    /// `acc_…`, of the store on this machine; without it a running server is asked, with the account's own --key
+    /// `acc_…`, of the store on this machine; without it the request goes to a running server, with the account's own --key
     #[arg(long)]
     account: Option<AccountId>,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use crate::store::SigningKeys;
 use crate::store::facts::{FactError, Facts};
 use crate::store::records::Lease;
 
-/// How often they are read again while the facts move.
+/// How often they are read again while the facts move, at most.
 const MAX_READS: usize = 5;
 
 /// Why they are unknown now.

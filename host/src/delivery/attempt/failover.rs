@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::dkim::DkimSigner;
-use super::host_outcome::{HostOutcome, HostVerdict, said};
+use super::host_outcome::{HostOutcome, HostVerdict, reply_text};
 use super::outbound_message::OutboundMessage;
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::outcome::{Contact, Deferral, Outcome, ReplyCode, Report, RouteTaken};
@@ -32,7 +32,7 @@ pub struct Failover {
     pub unresponsive: UnresponsiveAddresses,
     pub hello: String,
     /// The source address by family; the system's choice where there is none.
-    pub local: Vec<IpAddr>,
+    pub source_addresses: Vec<IpAddr>,
     pub tls: TlsClient,
     pub timeouts: Timeouts,
     pub clock: Clock,
@@ -215,7 +215,8 @@ impl Failover {
         target: &Target<'_>,
         conversation: &mut String,
     ) -> Result<Session, Broken> {
-        let local = self.local.iter().find(|it| it.is_ipv4() == target.address.is_ipv4());
+        let local =
+            self.source_addresses.iter().find(|it| it.is_ipv4() == target.address.is_ipv4());
         let mut dial = Dial {
             address: target.address,
             local: local.copied(),
@@ -270,7 +271,7 @@ impl Failover {
             Ok(reply) => {
                 delivery.health.record_success(delivery.account, self.clock.now());
                 self.keep(target, session).await;
-                let words = said(&reply);
+                let words = reply_text(&reply);
                 let code = ReplyCode { code: reply.code, enhanced: reply.enhanced };
                 HostOutcome::new(HostVerdict::Final((delivery.accepted)(code)), words)
             }

@@ -4,7 +4,7 @@ use crate::delivery::outcome::{self, Deferral, FailureReason, Outcome, ReplyCode
 use crate::delivery::smtp::{Broken, Cause, Refused, Reply, Stage};
 use crate::message::status;
 
-/// Characters of a reply that other accounts are shown.
+/// Characters of a reply that other accounts are shown, at most.
 const MAX_REPLY_CHARS: usize = 200;
 
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl HostOutcome {
     pub fn refused(refused: &Refused) -> Self {
         let Refused { stage, cause, .. } = refused;
         match cause {
-            Cause::Reply(reply) => Self::new(replied(reply, *stage), said(reply)),
+            Cause::Reply(reply) => Self::new(replied(reply, *stage), reply_text(reply)),
             Cause::Unsupported(what) => Self::new(HostVerdict::Incapable, what.to_string()),
             Cause::Io(_)
             | Cause::Closed
@@ -125,7 +125,7 @@ impl HostOutcome {
         }
     }
 
-    /// The same with what was said.
+    /// The same with the transcript.
     #[must_use]
     pub fn with(self, conversation: String, tls: Option<String>) -> Self {
         Self { tls, conversation, ..self }
@@ -173,8 +173,8 @@ fn code(reply: &Reply) -> ReplyCode {
 }
 
 #[must_use]
-pub fn said(reply: &Reply) -> String {
-    outcome::said(reply.code, reply.enhanced.as_deref(), &reply.text)
+pub fn reply_text(reply: &Reply) -> String {
+    outcome::reply_text(reply.code, reply.enhanced.as_deref(), &reply.text)
 }
 
 /// Why a host is not usable now. Other accounts read this, so a reply is quoted only from before
@@ -197,8 +197,8 @@ fn reason(cause: &Cause, stage: Stage) -> String {
             format!("it answers {} {}", reply.code, at(stage))
         }
         Cause::Reply(reply) => {
-            let said: String = said(reply).chars().take(MAX_REPLY_CHARS).collect();
-            format!("it answers `{said}` {}", at(stage))
+            let text: String = reply_text(reply).chars().take(MAX_REPLY_CHARS).collect();
+            format!("it answers `{text}` {}", at(stage))
         }
         Cause::Io(_)
         | Cause::Closed
@@ -215,7 +215,7 @@ fn reason(cause: &Cause, stage: Stage) -> String {
 fn words(cause: &Cause, stage: Stage) -> String {
     let at = at(stage);
     let words = match cause {
-        Cause::Reply(reply) => format!("{} ({at})", said(reply)),
+        Cause::Reply(reply) => format!("{} ({at})", reply_text(reply)),
         Cause::Io(_) | Cause::Closed | Cause::SessionOver => {
             format!("the connection failed {at}: {cause}")
         }

@@ -21,7 +21,7 @@ const READ_BELOW: usize = 64;
 /// as well.
 pub const BATCH: usize = 32;
 const MAX_NEWLY_DUE: usize = 16;
-/// Lanes of one bottleneck that a round tries again.
+/// Lanes of one bottleneck that a round tries again, at most.
 const MAX_RETRIED: usize = 8;
 /// Lanes that are remembered, in all and behind one bottleneck.
 const MAX_KNOWN: usize = 50_000;

@@ -8,8 +8,8 @@ use crate::delivery::outcome::{
 };
 use crate::id::MessageId;
 use crate::store::records::{
-    AfterAttempt, AttemptEnding, AttemptHost, AttemptRecord, BackedOff, Due, Interrupted, Lease,
-    NewSuppression, Settlement, Suppresses, SuppressionKind,
+    AfterAttempt, AttemptEnding, AttemptHost, AttemptRecord, BackedOff, BounceClass, Due,
+    Interrupted, Lease, NewSuppression, Settlement, Suppresses, SuppressionKind,
 };
 
 const MINUTE: u64 = 60;
@@ -91,18 +91,19 @@ impl RetrySchedule {
             message_id: Some(lease.message_id),
             expires_at: self.suppressed_for.map(|it| now.after(it)),
         };
-        let suppresses = match outcome.address_judgement() {
-            AddressJudgement::Unjudged => Suppresses::Nobody,
+        let (class, suppresses) = match outcome.address_judgement() {
+            AddressJudgement::Unjudged => (BounceClass::Refused, Suppresses::Nobody),
             AddressJudgement::Suspect => {
                 let (since, until) = (now.before(SUSPICION), now.before(SUSPICION_AFTER));
-                Suppresses::AfterAnotherFailure { new: suppression(), since, until }
+                let new = suppression();
+                (BounceClass::Unclear, Suppresses::AfterAnotherFailure { new, since, until })
             }
-            AddressJudgement::Dead => Suppresses::Now(suppression()),
+            AddressJudgement::Dead => (BounceClass::Hard, Suppresses::Now(suppression())),
         };
         let (verdict, reason) = match &outcome {
             Outcome::Delivered(_) => (AfterAttempt::Delivered, said.clone()),
             Outcome::Relayed(_) => (AfterAttempt::Relayed, said.clone()),
-            Outcome::Bounced(..) => (AfterAttempt::Bounced(suppresses), said.clone()),
+            Outcome::Bounced(..) => (AfterAttempt::Bounced { class, suppresses }, said.clone()),
             Outcome::Failed(_) => (AfterAttempt::Failed(suppresses), said.clone()),
             Outcome::Deferred(why) => {
                 if let Some(next) = self.next(lease, now) {
@@ -365,20 +366,22 @@ mod tests {
             let report = Report::new(outcome, Some(RouteTaken::Direct), "550 no");
             let schedule = RetrySchedule::default().suppressing_for(Some(Duration::from_hours(1)));
             let settlement = schedule.settle(&lease, report, now, now);
-            let AfterAttempt::Bounced(suppresses) = settlement.verdict else {
+            let AfterAttempt::Bounced { class, suppresses } = settlement.verdict else {
                 panic!("{settlement:?}")
             };
-            suppresses
+            (class, suppresses)
         };
-        assert_eq!(settle(AddressJudgement::Unjudged), Suppresses::Nobody);
-        let Suppresses::Now(suppression) = settle(AddressJudgement::Dead) else {
+        let unjudged = (BounceClass::Refused, Suppresses::Nobody);
+        assert_eq!(settle(AddressJudgement::Unjudged), unjudged);
+        let (BounceClass::Hard, Suppresses::Now(suppression)) = settle(AddressJudgement::Dead)
+        else {
             panic!("suppressed")
         };
         assert_eq!(suppression.address, "b@example.com");
         assert_eq!(suppression.expires_at, Some(now.after(Duration::from_hours(1))));
         let (since, until) = (Timestamp::from_millis(0), now.before(SUSPICION_AFTER));
         let new = suppression;
-        let later = Suppresses::AfterAnotherFailure { new, since, until };
+        let later = (BounceClass::Unclear, Suppresses::AfterAnotherFailure { new, since, until });
         assert_eq!(settle(AddressJudgement::Suspect), later);
     }
 }

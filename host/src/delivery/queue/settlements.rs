@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::store::Store;
 use crate::store::records::Settlement;
 
-/// Outcomes of one transaction.
+/// Outcomes of one transaction, at most.
 pub(super) const MAX_GROUP: usize = 256;
 /// How long a worker may hold a message: it may wait for a connection, and its attempt takes up to
 /// 20 minutes.

@@ -15,7 +15,7 @@ use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::message::waits_for::{Hosts, WaitsFor};
 use crate::store::records::{Due, End, LeaseFacts};
-use crate::store::{LastAttempt, Queued, WaitingGroup};
+use crate::store::{DestinationRow, LastAttempt, Queued, WaitingGroup};
 use crate::store::{Store, StoreError};
 
 /// Every reason why a message of the queue is not on its way to a server now.
@@ -65,6 +65,19 @@ pub struct WhyDomain {
     pub unresolved: Option<String>,
     /// The last attempt of all its messages.
     pub last_attempt: Option<LastAttempt>,
+}
+
+/// A destination for which mail waits, and why.
+#[derive(Debug)]
+pub struct WhyDestination {
+    pub lane: String,
+    /// At most [`crate::store::MAX_LISTED_MESSAGES`] are counted.
+    pub messages: u32,
+    /// Attempts that are under way.
+    pub leased: u32,
+    pub oldest_at: Option<Timestamp>,
+    /// Why the message waits that is due first.
+    pub first: WhyMessage,
 }
 
 /// How hosts take mail, as the running server knows.
@@ -162,6 +175,30 @@ pub async fn domain(
         unresolved,
         last_attempt: last_attempts.into_iter().max_by_key(|it| it.ended_at),
     }))
+}
+
+/// Destinations for which mail waits, by name, behind `after`, from `from` on.
+///
+/// # Errors
+/// The database failed.
+pub async fn destinations(
+    (after, from): (&str, &str),
+    limit: u32,
+    (store, admission): (&Store, &AdmissionControl),
+) -> Result<Vec<WhyDestination>, StoreError> {
+    let rows = store.destinations((after, from), limit).await?;
+    let accounts: BTreeSet<AccountId> = rows.iter().map(|it| it.first.due.account_id).collect();
+    let now = admission.clock.now();
+    let facts = store.lease_facts(&accounts, &BTreeSet::new(), now).await?;
+    let why = |it: DestinationRow| {
+        let DestinationRow { first, leased, oldest_at } = it;
+        let WaitingGroup { due, state, waits_for, is_leased, messages } = first;
+        let waits_for = waits_for.as_ref();
+        let row = Row { due: &due, recipient: None, state, waits_for, is_leased };
+        let first = why(&row, &facts, admission);
+        WhyDestination { lane: due.lane, messages, leased, oldest_at, first }
+    };
+    Ok(rows.into_iter().map(why).collect())
 }
 
 /// A row of the queue, or one that stands for many.

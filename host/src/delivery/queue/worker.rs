@@ -37,11 +37,11 @@ use crate::store::records::{
 use crate::store::{Store, StoreError};
 use under_way::{Event, UnderWay};
 
-/// How often a round reads further lanes where those before had no slot.
+/// How often a round reads further lanes where those before had no slot, at most.
 const MAX_READS: usize = 16;
 /// Due messages of a lane that a round reads at least: the first ones may be too large now.
 const MIN_PER_LANE: usize = 4;
-/// Messages of one lease.
+/// Messages of one lease, at most.
 const MAX_LEASES: usize = 64;
 /// Attempts that must be free before the next round: one query serves many.
 const MIN_FREE_ATTEMPTS: usize = 16;

@@ -38,7 +38,7 @@ use sts_policies::AppliedPolicy;
 
 const MAX_CACHED_DOMAINS: u64 = 100_000;
 const MAX_HOSTS: usize = 16;
-/// Parallel address lookups for the hosts of a domain.
+/// Parallel address lookups for the hosts of a domain, at most.
 const MAX_PARALLEL_LOOKUPS: usize = 4;
 const MIN_TTL: Duration = Duration::from_secs(30);
 /// How long expired hosts serve while a new lookup runs.

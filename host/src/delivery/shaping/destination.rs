@@ -25,9 +25,9 @@ use crate::message::waits_for::Hosts;
 const MAX_IDLE: Duration = Duration::from_secs(15);
 /// The period of a message rate.
 const RATE_PERIOD: Duration = Duration::from_mins(1);
-/// Hosts without failures whose health is remembered.
+/// Hosts without failures whose health is remembered, at most.
 const MAX_HEALTHY_HOSTS: usize = 20_000;
-/// Large messages to one destination in parallel.
+/// Large messages to one destination in parallel, at most.
 const MAX_LARGE_MESSAGES: usize = 4;
 
 /// All destinations that are known.

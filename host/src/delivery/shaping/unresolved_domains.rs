@@ -22,7 +22,7 @@ const STEADY_AFTER: Duration = Duration::from_mins(10);
 const MAX_DOMAINS: usize = 20_000;
 /// Parallel lookups in the background: other mail needs the name servers, too.
 const MAX_PARALLEL_LOOKUPS: usize = 32;
-/// Other domains that are looked up at once when one is resolved again.
+/// Other domains that are looked up at once when one is resolved again, at most.
 const MAX_NEIGHBOURS: usize = 8;
 /// Entries that are searched for them.
 const SCANNED_NEIGHBOURS: usize = 1_000;

@@ -10,7 +10,7 @@ use super::hello::expect;
 use super::session::{End, Session};
 use super::{Cause, Dial, Login, Security, Stage};
 
-/// Octets of a command line (RFC 5321 section 4.5.3.1.4).
+/// Octets of a command line (RFC 5321 section 4.5.3.1.4), at most.
 const MAX_COMMAND: usize = 510;
 /// A shorter secret may stand in a reply by chance.
 const SHORTEST_HIDDEN: usize = 6;

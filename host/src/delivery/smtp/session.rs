@@ -97,7 +97,7 @@ impl Session {
         self.sent
     }
 
-    /// What was said since the last time: `S: ` and the server's lines, `C: ` and ours, `*: ` and
+    /// The transcript since the last call: `S: ` and the server's lines, `C: ` and ours, `*: ` and
     /// what happened; at most 8 KiB, without passwords, messages and control characters.
     #[must_use]
     pub fn take_transcript(&mut self) -> String {

@@ -19,7 +19,7 @@ use crate::message::address::EmailAddress;
 
 const DOT: &str = ".\r\n";
 
-/// A command, and where the session stands when it is said.
+/// A command, and the state of the session when it is sent.
 struct Step {
     stage: Stage,
     command: String,
@@ -29,7 +29,7 @@ impl Session {
     /// Hands over a message, whose lines end in CRLF.
     ///
     /// # Errors
-    /// The server has not taken it, or not said so. A future that is dropped halfway leaves a
+    /// The server has not taken it, or has not confirmed it. A future that is dropped halfway leaves a
     /// session behind that refuses all further messages.
     pub async fn send(
         &mut self,
@@ -59,7 +59,7 @@ impl Session {
         self.stage.lost(Cause::Timeout)
     }
 
-    /// What will be said, if the server offers what that takes.
+    /// The commands to send, if the server offers the extensions that they need.
     fn steps<'a>(
         &self,
         envelope: &Envelope<'_>,

@@ -33,7 +33,7 @@ pub(super) struct Wire {
     stream: Option<Either<TcpStream, Box<TlsStream<TcpStream>>>>,
     reader: Reader,
     pub transcript: Transcript,
-    /// A write failed; what the server said before it hung up may still be there to read.
+    /// A write failed; a reply that the server sent before it hung up may still be there to read.
     is_deaf: bool,
 }
 

@@ -37,7 +37,8 @@ async fn a_lookup_that_is_given_up_frees_its_place() {
     let resolver = resolver(&Settings { concurrent: 1, ..settings(&[server.address()]) });
     for fault in [Fault::Silent, Fault::NoTcp] {
         server.fault_everything(Some(fault));
-        let given_up = timeout(SILENCE, resolver.look_up("example.com", RecordType::Txt)).await;
+        let given_up =
+            timeout(SHORT_TIMEOUT, resolver.look_up("example.com", RecordType::Txt)).await;
         assert!(given_up.is_err(), "{fault:?}");
     }
     server.fault_everything(None);

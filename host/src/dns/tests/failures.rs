@@ -1,11 +1,11 @@
-//! What is unknown stays unknown, and another server is asked.
+//! Failures of name servers: reported as failures, and the next server is tried.
 
 use waxwing_dns::Fault;
 
 use super::*;
 
 #[tokio::test]
-async fn a_failure_is_never_taken_for_a_statement() {
+async fn a_failed_query_is_not_an_answer() {
     let (server, resolver) = started().await;
     server.txt("example.com", "x");
     for (fault, expected) in [
@@ -25,7 +25,7 @@ async fn a_failure_is_never_taken_for_a_statement() {
 #[tokio::test]
 async fn silence_and_slowness_time_out() {
     let server = DnsServer::start().await;
-    let resolver = resolver(&Settings { timeout: SILENCE, ..settings(&[server.address()]) });
+    let resolver = resolver(&Settings { timeout: SHORT_TIMEOUT, ..settings(&[server.address()]) });
     server.txt("example.com", "x");
     for fault in [Fault::Silent, Fault::Slow(PATIENCE), Fault::NoTcp] {
         server.fault("example.com", fault);
@@ -38,7 +38,7 @@ async fn silence_and_slowness_time_out() {
 async fn an_answer_before_the_time_out_counts() {
     let (server, resolver) = started().await;
     server.txt("example.com", "x");
-    server.fault("example.com", Fault::Slow(SILENCE));
+    server.fault("example.com", Fault::Slow(SHORT_DELAY));
     let seen = resolver.look_up("example.com", RecordType::Txt).await;
     assert_eq!(data(&seen), [r#""x""#]);
     assert_eq!(server.query_count(), 1, "nothing is sent twice within a try");
@@ -61,7 +61,7 @@ async fn a_dead_server_costs_its_time_out_once() {
 }
 
 #[tokio::test]
-async fn a_server_that_fails_for_a_name_is_asked_first_again() {
+async fn a_failure_for_one_name_does_not_demote_the_server() {
     let (first, second) = (DnsServer::start().await, DnsServer::start().await);
     let resolver = resolver(&settings(&[first.address(), second.address()]));
     second.txt("example.com", "x");
@@ -77,18 +77,18 @@ async fn a_server_that_fails_for_a_name_is_asked_first_again() {
 }
 
 #[tokio::test]
-async fn of_several_failures_the_most_telling_is_told_and_all_servers_are_named() {
+async fn the_most_specific_failure_is_reported_with_all_servers() {
     let (dead, refuses) = (dead(), DnsServer::start().await);
     refuses.fault_everything(Some(Fault::Refused));
     let servers = [at(&dead), refuses.address()];
-    let resolver = resolver(&Settings { timeout: SILENCE, ..settings(&servers) });
+    let resolver = resolver(&Settings { timeout: SHORT_TIMEOUT, ..settings(&servers) });
     let seen = resolver.look_up("example.com", RecordType::Txt).await;
     assert_eq!(seen.outcome, Outcome::Refused);
     assert_eq!(seen.resolver, format!("{},{}", at(&dead), refuses.address()));
 }
 
 #[tokio::test]
-async fn every_round_asks_every_server_once() {
+async fn a_lost_query_is_repeated_and_every_try_is_one_query() {
     let server = DnsServer::start().await;
     let timeout = Duration::from_secs(2);
     let resolver = resolver(&Settings { timeout, tries: 3, ..settings(&[server.address()]) });

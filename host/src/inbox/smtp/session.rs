@@ -66,7 +66,7 @@ enum Place {
     Content,
 }
 
-/// What mailin tells of the envelope and the message; shared, because mailin keeps it to itself.
+/// The envelope and the message from mailin; shared, because mailin keeps it to itself.
 #[derive(Clone, Default)]
 struct Envelope(Arc<Mutex<Mail>>);
 
@@ -222,7 +222,7 @@ impl Handler for Envelope {
         Ok(())
     }
 
-    /// What this answers is never said: the reply comes when the message is stored.
+    /// This answer is never sent: the reply comes when the message is stored.
     fn data_end(&mut self) -> Response {
         self.with(|mail| mail.ended = true);
         OK

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::inbox::store::{StoredMessage, Summary};
 
-/// Words `multipart` in a message whose parts are shown.
+/// Words `multipart` in a message whose parts are shown, at most.
 const MAX_MULTIPARTS: usize = 50;
 
 /// A message, taken apart. A message that no parser understands has no parts.

@@ -1,4 +1,4 @@
-//! Why a step of the journey ends early, and how a decision is made again when the facts have moved under it.
+//! Why a step of the journey ends early, and how a decision is repeated when the facts have changed meanwhile.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -7,13 +7,13 @@ use super::refusal::{Outage, Refusal, Refused};
 use crate::plugin::decision::Decision;
 use crate::store::facts::{FactError, Facts, Snapshot};
 
-/// How long a decision is made again because accounts, keys, domains or templates keep changing.
-const STALE_RETRIES: Duration = Duration::from_secs(5);
+/// For how long a decision is repeated while the facts keep changing.
+const STALE_RETRY_TIME: Duration = Duration::from_secs(5);
 
 /// Why a step ends early.
 #[derive(Debug)]
 pub enum Abort {
-    /// The facts have moved since the snapshot: decide again.
+    /// The facts have changed since the snapshot: decide again.
     Stale,
     /// The whole request is refused.
     Request(Refused),
@@ -39,12 +39,11 @@ impl Abort {
         Self::Message(RefusedMessage { refusal, decisions })
     }
 
-    /// The refusal for the client. Facts that moved are no refusal; the client gets an outage.
+    /// The refusal for the client; `Stale` becomes an outage.
     pub fn into_refused(self) -> Refused {
         match self {
             Self::Stale => {
-                let message =
-                    "accounts, keys or templates on this server are being changed; try again";
+                let message = "accounts, keys, domains or templates on this server are being changed; try again";
                 Refusal::unavailable(Outage::Busy, message).into()
             }
             Self::Request(refused) => refused,
@@ -52,8 +51,8 @@ impl Abort {
         }
     }
 
-    /// The same, after earlier decisions on the message.
-    pub fn after(self, mut earlier: Vec<Decision>) -> Self {
+    /// Puts earlier decisions on the message before those of the refusal.
+    pub fn with_earlier_decisions(self, mut earlier: Vec<Decision>) -> Self {
         match self {
             Self::Message(RefusedMessage { refusal, decisions }) => {
                 earlier.extend(decisions);
@@ -79,8 +78,8 @@ impl From<FactError> for Abort {
     }
 }
 
-/// Decides on the facts as they are now: every change that was committed before this call is in them. When they move
-/// before the decision is made, the decision is made again.
+/// Decides on the facts as they are now: every change that was committed before this call is in them. When they change
+/// before the decision is made, the decision is repeated.
 pub async fn on_current_facts<T, F>(
     facts: &Facts,
     decide: impl Fn(Snapshot) -> F,
@@ -89,7 +88,7 @@ where
     F: Future<Output = Result<T, Abort>>,
 {
     let start = Instant::now();
-    while start.elapsed() < STALE_RETRIES {
+    while start.elapsed() < STALE_RETRY_TIME {
         let snapshot = facts.current().await.map_err(|error| Refusal::store_outage(&error))?;
         match decide(snapshot).await {
             Err(Abort::Stale) => {}

@@ -35,7 +35,7 @@ pub enum Refusal {
         /// At least one.
         faults: Vec<Fault>,
     },
-    /// The key is missing, unknown, expired or switched off; it is not said which.
+    /// The key is missing, unknown, expired or switched off; the text does not tell which.
     Unauthorized,
     /// The balance is too low.
     InsufficientBalance {
@@ -157,7 +157,7 @@ impl Refusal {
         Self::Unavailable { outage, message: message.to_owned(), retry_after_s: 5 }
     }
 
-    /// The database failed. What it said goes to the log and not to the client.
+    /// The database failed. Its error goes to the log and not to the client.
     #[must_use]
     pub fn store_outage(error: &StoreError) -> Self {
         tracing::error!(%error, "a request was refused because the database failed; nothing was charged, and the client may repeat it");

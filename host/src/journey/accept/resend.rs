@@ -13,6 +13,11 @@ pub enum NotAgain {
     /// Its content has been forgotten.
     #[error("the message's content is no longer kept, so it cannot be sent again")]
     Forgotten,
+    /// The server wrote it for its recipient alone.
+    #[error(
+        "the server wrote this message for its recipient alone, and only the server writes another one"
+    )]
+    ByServer,
     /// It would not be accepted from a client today.
     #[error("the message's content cannot be sent again: {field}: {reason}")]
     Unfit {
@@ -25,7 +30,11 @@ pub enum NotAgain {
 
 /// The submission of a message that was sent before. It is not rendered anew, and waits for no moment.
 pub fn submission(stored: StoredMessage) -> Result<Submission, NotAgain> {
-    let StoredMessage { id, template, return_path, recipient, tags, metadata, content } = stored;
+    let StoredMessage { id, channel, template, return_path, recipient, tags, metadata, content } =
+        stored;
+    if channel == Channel::Server {
+        return Err(NotAgain::ByServer);
+    }
     let content = content.ok_or(NotAgain::Forgotten)?;
     let message = RawMessage::renewed(&content).map_err(|unfit| {
         let first = unfit.first();
@@ -55,6 +64,7 @@ mod tests {
     fn stored(content: Option<&str>) -> StoredMessage {
         StoredMessage {
             id: MessageId::new(Timestamp::from_millis(0)),
+            channel: Channel::Smtp,
             template: None,
             return_path: ReturnPath::Other(None),
             recipient: "ada@example.com".parse().expect("valid"),

@@ -71,8 +71,24 @@ pub struct Filled {
     pub attachments: Vec<Attachment>,
     /// Further headers, from the safe list.
     pub headers: Vec<(String, String)>,
-    /// What is sent instead of the published version, into the sandbox inbox and free of charge: an author tries a draft.
-    pub trial: Option<Arc<TemplateVersion>>,
+    /// An author tries a draft.
+    pub trial: Option<Trial>,
+}
+
+/// What is sent instead of the published version.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    pub version: Arc<TemplateVersion>,
+    pub reach: TrialReach,
+}
+
+/// Where an author's test goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrialReach {
+    /// Into the sandbox inbox, free of charge.
+    Sandbox,
+    /// To its recipient, who has agreed, as any other message; its subject says that it is a test.
+    Recipient,
 }
 
 /// What a client says of a message beside its content; valid.

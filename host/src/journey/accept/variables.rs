@@ -1,5 +1,5 @@
-//! What a template is rendered with: the sender's data, and the account's brand where the data says
-//! nothing. `null` says nothing; an empty string does.
+//! The variables of a template: the data of the send, and the account's brand for variables that the data lacks. `null`
+//! counts as lacking; an empty string does not.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::json::object::ObjectText;
 use crate::account::brand::{Brand, BrandField};
 use crate::template::version::TemplateVersion;
 
-/// The sender's data over the account's brand.
+/// The data of the send over the account's brand.
 #[derive(Debug, Clone, Copy)]
 pub struct Variables<'a> {
     data: &'a ObjectText,
@@ -21,7 +21,7 @@ impl<'a> Variables<'a> {
         Self { data, brand }
     }
 
-    /// What the sender gave.
+    /// The data of the send.
     #[must_use]
     pub fn data(self) -> &'a ObjectText {
         self.data
@@ -36,7 +36,7 @@ impl<'a> Variables<'a> {
         Variables { data, brand: self.brand }
     }
 
-    /// The required variables of a template that are plainly absent from the sender's data, which are `data`.
+    /// The required variables of a template that are plainly absent. `data` is `self.data`, already parsed.
     pub fn missing(
         self,
         version: &'a TemplateVersion,
@@ -55,7 +55,7 @@ impl<'a> Variables<'a> {
         self.merged().unwrap_or_else(|| self.data.text().clone())
     }
 
-    /// The same where the brand adds something; else it is the text of the data.
+    /// The merged object; `None` if the brand adds nothing: then the data's own text is it.
     #[must_use]
     pub fn merged(self) -> Option<String> {
         let is_open = |(name, _): &(&str, &str)| {
@@ -65,10 +65,10 @@ impl<'a> Variables<'a> {
         if offered.is_empty() {
             return None;
         }
-        let is_given =
+        let is_kept =
             |(name, _): &(&str, &str)| offered.iter().all(|(it, _)| *it != unquoted(name));
         let mut members: Vec<String> = Vec::new();
-        for (name, value) in self.data.members().filter(is_given) {
+        for (name, value) in self.data.members().filter(is_kept) {
             members.push(format!("{name}:{value}"));
         }
         for (name, value) in &offered {

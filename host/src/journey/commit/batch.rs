@@ -23,7 +23,7 @@ use turns::{Jobs, Turns};
 
 /// Requests that may arrive while a transaction is written; further ones wait until they are taken up.
 const MAX_QUEUED_JOBS: usize = 1_024;
-/// Refusals in one transaction.
+/// Refusals in one transaction, at most.
 const MAX_REFUSALS_PER_COMMIT: usize = 256;
 /// Refusals that may wait to be recorded; more are counted and dropped.
 const MAX_WAITING_REFUSALS: usize = 4_096;

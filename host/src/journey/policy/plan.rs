@@ -71,7 +71,7 @@ fn use_request(submission: &Submission, substance: &Substance<'_>) -> plan::UseR
     };
     plan::UseRequest {
         channel: match submission.channel {
-            Channel::Api => plan::Channel::Api,
+            Channel::Api | Channel::Server => plan::Channel::Api,
             Channel::Smtp => plan::Channel::Smtp,
         },
         template_slug: slug_of(substance),

@@ -27,7 +27,7 @@ pub enum Unsignable {
     /// No From, or several: a signature says who wrote the message.
     #[error("the message has {count} From fields; there must be one")]
     From { count: usize },
-    /// A domain or selector that would not stand in a signature as it is.
+    /// A domain or selector that a signature cannot hold unchanged.
     #[error("{name:?} is no domain or selector in ASCII")]
     Name { name: String },
     /// The key does not sign.

@@ -24,7 +24,7 @@ pub enum Protocol {
     Utf8Smtp,
 }
 
-/// Octets of a domain (RFC 5321 section 4.5.3.1.2).
+/// Octets of a domain (RFC 5321 section 4.5.3.1.2), at most.
 const MAX_DOMAIN: usize = 255;
 
 pub(super) fn field(arrival: &Arrival, id: &str, date: Timestamp) -> String {

@@ -17,7 +17,7 @@ pub async fn check(validated: &InstalledPlugin) -> Result<(), LoadError> {
         LoadError::Case { name, case: case.to_owned(), detail }
     };
     for (case, call) in calls(validated.kind()) {
-        let (answer, failure) = validated.answer(&call).await;
+        let (answer, failure) = validated.dry_run(&call).await;
         if let Some(failure) = failure {
             return Err(failed(case, failure.to_string()));
         }

@@ -6,11 +6,11 @@ use utoipa::ToSchema;
 
 use crate::plugin::records::{Call, differences, summarize_change};
 
-/// Groups of equal differences that are listed.
+/// Groups of equal differences that are listed, at most.
 const MAX_GROUPS: usize = 50;
-/// Calls that are named for each group.
+/// Calls that are named for each group, at most.
 const MAX_NAMED_CALLS: usize = 3;
-/// Lines that say where one call's answers differ.
+/// Lines that say where one call's answers differ, at most.
 const MAX_LINES: usize = 5;
 
 /// One call that a candidate answers otherwise.

@@ -11,7 +11,7 @@ use crate::plugin::runtime::bounded_file;
 use crate::plugin::runtime::kind::Kind;
 
 const MAX_DIFFERENCE_LINES: usize = 8;
-/// Bytes of an input or an answer.
+/// Bytes of an input or an answer, at most.
 pub const MAX_INPUT_BYTES: u64 = 1 << 20;
 const MAX_CASES: usize = 1_000;
 
@@ -21,7 +21,7 @@ pub struct Case {
     pub name: String,
     pub directory: PathBuf,
     pub call: Call,
-    /// What must come out; none where nobody has said yet.
+    /// The expected answer; `None` until it was recorded.
     pub expected: Option<Value>,
 }
 
@@ -56,7 +56,7 @@ fn read_one(kind: Kind, directory: PathBuf) -> Result<Case, LoadError> {
 /// # Errors
 /// It gives another answer, or none.
 pub async fn check(validated: &InstalledPlugin, case: &Case) -> Result<(), LoadError> {
-    let (answer, _) = validated.answer(&case.call).await;
+    let (answer, _) = validated.dry_run(&case.call).await;
     match &case.expected {
         Some(expected) => match answer_differences(expected, &answer) {
             lines if lines.is_empty() => Ok(()),

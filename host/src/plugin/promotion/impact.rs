@@ -86,8 +86,8 @@ impl Impact {
         for call in calls {
             // Sends go first.
             tokio::task::yield_now().await;
-            let (before, _) = live.answer(call).await;
-            let (after, _) = candidate.answer(call).await;
+            let (before, _) = live.dry_run(call).await;
+            let (after, _) = candidate.dry_run(call).await;
             impact.compared += 1;
             impact.would_fail +=
                 u32::from(send_outcome::regression(call.kind(), &before, &after).is_some());
@@ -117,12 +117,12 @@ pub async fn worse_on(
     let (template, data) = (published.template.clone(), published.trial_data.clone());
     let input = Input::Render { template, data };
     let call = Call { context, settings: None, input };
-    let (after, _) = candidate.answer(&call).await;
+    let (after, _) = candidate.dry_run(&call).await;
     // Most are, and the active version need not be asked then.
     if send_outcome::has_all_parts(&published.template, &after) {
         return None;
     }
-    let (before, _) = live.answer(&call).await;
+    let (before, _) = live.dry_run(&call).await;
     send_outcome::regression(Kind::Renderer, &before, &after)
 }
 

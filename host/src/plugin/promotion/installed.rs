@@ -16,7 +16,7 @@ use crate::plugin::records::{Call, Input, answer};
 use crate::plugin::runtime::artifact::Artifact;
 use crate::plugin::runtime::bindings::types::CallContext;
 use crate::plugin::runtime::error::CallFailure;
-use crate::plugin::runtime::generation::Recipe;
+use crate::plugin::runtime::generation::GenerationConfig;
 use crate::plugin::runtime::identity::Identity;
 use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::log::CallPurpose;
@@ -29,11 +29,10 @@ const MAX_QUARANTINED_INPUTS: usize = 1_000;
 #[derive(Debug)]
 pub struct Installed<P> {
     pub slot: SlotName,
-    /// What the operator says of it.
     pub config: Arc<SlotConfig>,
     pub artifact: Artifact,
-    /// The generation and its instances.
-    pub policy: P,
+    /// The typed calls of its kind: a policy, a renderer, a compiler.
+    pub plugin: P,
     pub stats: CallStats,
 }
 
@@ -49,13 +48,13 @@ pub enum InstalledPlugin {
 /// Counts of a generation's calls and failures.
 pub struct CallStats {
     calls: AtomicU64,
-    trapped: AtomicU64,
+    failed: AtomicU64,
     gave_up: AtomicU64,
-    counted: Counter,
-    counted_traps: Counter,
-    counted_given_up: Counter,
+    answered_total: Counter,
+    trapped_total: Counter,
+    gave_up_total: Counter,
     any_input_in_quarantine: AtomicBool,
-    inputs: RwLock<HashMap<u64, String>>,
+    quarantined_inputs: RwLock<HashMap<u64, String>>,
 }
 
 impl CallStats {
@@ -70,66 +69,64 @@ impl CallStats {
         };
         Self {
             calls: AtomicU64::new(0),
-            trapped: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
             gave_up: AtomicU64::new(0),
-            counted: count("answered"),
-            counted_traps: count("trapped"),
-            counted_given_up: count("gave_up"),
+            answered_total: count("answered"),
+            trapped_total: count("trapped"),
+            gave_up_total: count("gave_up"),
             any_input_in_quarantine: AtomicBool::new(false),
-            inputs: RwLock::new(HashMap::new()),
+            quarantined_inputs: RwLock::new(HashMap::new()),
         }
     }
 
-    /// Calls until now.
     pub fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Calls without an answer until now.
-    pub fn trapped(&self) -> u64 {
-        self.trapped.load(Ordering::Relaxed)
+    /// Calls that failed, other than by giving up.
+    pub fn failed(&self) -> u64 {
+        self.failed.load(Ordering::Relaxed)
     }
 
-    /// Calls until now of which the plugin said itself that it cannot answer them.
+    /// Calls that ended by giving up: the plugin itself reported that it cannot answer.
     pub fn gave_up(&self) -> u64 {
         self.gave_up.load(Ordering::Relaxed)
     }
 
-    /// Counts a call; answers how many were before it.
+    /// Counts a call; returns how many were before it.
     pub(in crate::plugin) fn begin_call(&self) -> u64 {
         self.calls.fetch_add(1, Ordering::Relaxed)
     }
 
     pub(in crate::plugin) fn ended(&self, failure: Option<&CallFailure>) {
         let (count, counter) = match failure {
-            None => return self.counted.increment(1),
-            Some(CallFailure::GaveUp { .. }) => (&self.gave_up, &self.counted_given_up),
-            Some(_) => (&self.trapped, &self.counted_traps),
+            None => return self.answered_total.increment(1),
+            Some(CallFailure::GaveUp { .. }) => (&self.gave_up, &self.gave_up_total),
+            Some(_) => (&self.failed, &self.trapped_total),
         };
         count.fetch_add(1, Ordering::Relaxed);
         counter.increment(1);
     }
 
-    /// How a plugin trapped on an input, if that input is in quarantine.
+    /// How the plugin failed on an input, if that input is in quarantine.
     pub(in crate::plugin) fn quarantined(&self, input: u64) -> Option<String> {
         if !self.any_input_in_quarantine.load(Ordering::Relaxed) {
             return None;
         }
-        self.inputs.read().unwrap_or_else(PoisonError::into_inner).get(&input).cloned()
+        self.quarantined_inputs.read().unwrap_or_else(PoisonError::into_inner).get(&input).cloned()
     }
 
-    /// Does not let an input come to this generation again.
+    /// Keeps an input from this generation from now on.
     pub(in crate::plugin) fn quarantine(&self, input: u64, failure: &CallFailure) {
-        let mut inputs = self.inputs.write().unwrap_or_else(PoisonError::into_inner);
+        let mut inputs = self.quarantined_inputs.write().unwrap_or_else(PoisonError::into_inner);
         if inputs.len() < MAX_QUARANTINED_INPUTS {
             inputs.insert(input, failure.to_string());
             self.any_input_in_quarantine.store(true, Ordering::Relaxed);
         }
     }
 
-    /// How many inputs are in quarantine.
     pub fn inputs_in_quarantine(&self) -> usize {
-        self.inputs.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.quarantined_inputs.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 
@@ -161,7 +158,6 @@ impl InstalledPlugin {
         each!(self, installed => &installed.slot)
     }
 
-    /// What the operator says of it.
     #[must_use]
     pub fn config(&self) -> &Arc<SlotConfig> {
         each!(self, installed => &installed.config)
@@ -172,28 +168,26 @@ impl InstalledPlugin {
         each!(self, installed => &installed.artifact)
     }
 
-    /// Which component it is.
     #[must_use]
     pub fn identity(&self) -> &Identity {
-        each!(self, installed => installed.policy.generation().identity())
+        each!(self, installed => installed.plugin.generation().identity())
     }
 
-    /// What the plugin says of itself.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
-        each!(self, installed => installed.policy.generation().manifest())
+        each!(self, installed => installed.plugin.generation().manifest())
     }
 
-    /// What it is made with.
+    /// The settings and limits of its calls.
     #[must_use]
-    pub fn recipe(&self) -> &Recipe {
-        each!(self, installed => installed.policy.generation().recipe())
+    pub fn generation_config(&self) -> &GenerationConfig {
+        each!(self, installed => installed.plugin.generation().config())
     }
 
     /// The CPU time of the generation's calls with that purpose.
     #[must_use]
     pub fn cpu(&self, purpose: CallPurpose) -> std::time::Duration {
-        each!(self, installed => installed.policy.generation().cpu(purpose).total())
+        each!(self, installed => installed.plugin.generation().cpu(purpose).total())
     }
 
     #[must_use]
@@ -201,38 +195,38 @@ impl InstalledPlugin {
         each!(self, installed => &installed.stats)
     }
 
-    /// Makes a recorded call as a comparison: nothing comes of the answer, and the call says so. The
-    /// answer as JSON, and the failure where there was none. A call of another kind is a failure too.
-    pub async fn answer(&self, call: &Call) -> (Value, Option<CallFailure>) {
+    /// Repeats a recorded call with `dry_run` set; the result is only compared. Returns the answer as JSON, and the
+    /// failure if there was no answer. A call of another kind is a failure too.
+    pub async fn dry_run(&self, call: &Call) -> (Value, Option<CallFailure>) {
         let mut context = call.context.clone();
         context.dry_run = true;
-        self.answer_in(context, call).await
+        self.answer(context, call).await
     }
 
-    /// Makes a recorded call as it was made then, for a plugin that is not live: one that fails only in
-    /// calls for messages fails again.
-    pub async fn answer_again(&self, call: &Call) -> (Value, Option<CallFailure>) {
-        self.answer_in(call.context.clone(), call).await
+    /// Repeats a recorded call unchanged, for a plugin that is not live: so that a plugin that fails only in calls for
+    /// messages fails here too.
+    pub async fn replay(&self, call: &Call) -> (Value, Option<CallFailure>) {
+        self.answer(call.context.clone(), call).await
     }
 
-    async fn answer_in(&self, context: CallContext, call: &Call) -> (Value, Option<CallFailure>) {
+    async fn answer(&self, context: CallContext, call: &Call) -> (Value, Option<CallFailure>) {
         let answered = match (self, &call.input) {
             (Self::Plan(it), Input::Plan { who, uses }) => {
-                it.policy.check(&context, who, uses).await.map(|it| answer::decisions(&it))
+                it.plugin.check(&context, who, uses).await.map(|it| answer::decisions(&it))
             }
             (Self::Renderer(it), Input::Render { template, data }) => {
                 let template = || template.clone();
-                let rendered = it.policy.render(None, template, &context, data).await;
+                let rendered = it.plugin.render(None, template, &context, data).await;
                 rendered.map(|it| answer::output(&it))
             }
             (Self::Domain(it), Input::Require { domain }) => {
-                it.policy.require(&context, domain).await.map(|it| answer::requirements(&it))
+                it.plugin.require(&context, domain).await.map(|it| answer::requirements(&it))
             }
             (Self::Domain(it), Input::Judge { domain, seen }) => {
-                it.policy.judge(&context, domain, seen).await.map(|it| answer::verdict(&it))
+                it.plugin.judge(&context, domain, seen).await.map(|it| answer::verdict(&it))
             }
             (Self::Mjml(it), Input::Mjml { document }) => {
-                it.policy.compile(&context, document).await.map(|it| answer::compiled(&it))
+                it.plugin.compile(&context, document).await.map(|it| answer::compiled(&it))
             }
             (Self::Plan(_) | Self::Renderer(_) | Self::Domain(_) | Self::Mjml(_), _) => {
                 Err(CallFailure::BrokenPromise {
@@ -253,7 +247,7 @@ impl std::fmt::Debug for CallStats {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CallStats")
             .field("calls", &self.calls())
-            .field("trapped", &self.trapped())
+            .field("failed", &self.failed())
             .finish_non_exhaustive()
     }
 }

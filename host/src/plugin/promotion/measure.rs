@@ -27,13 +27,13 @@ impl InstalledPlugin {
         let before = self.all_cpu();
         match self {
             Self::Renderer(it) => {
-                drop(it.policy.generation().instance(CallPurpose::Rehearsal).await?);
+                drop(it.plugin.generation().instance(CallPurpose::Rehearsal).await?);
             }
             Self::Domain(it) => {
-                drop(it.policy.generation().instance(CallPurpose::Rehearsal).await?);
+                drop(it.plugin.generation().instance(CallPurpose::Rehearsal).await?);
             }
-            Self::Plan(it) => drop(it.policy.generation().instance(CallPurpose::Rehearsal).await?),
-            Self::Mjml(it) => drop(it.policy.generation().instance(CallPurpose::Rehearsal).await?),
+            Self::Plan(it) => drop(it.plugin.generation().instance(CallPurpose::Rehearsal).await?),
+            Self::Mjml(it) => drop(it.plugin.generation().instance(CallPurpose::Rehearsal).await?),
         }
         Ok(self.all_cpu().saturating_sub(before))
     }
@@ -52,10 +52,10 @@ impl InstalledPlugin {
         let answer = match (self, &call.input) {
             (Self::Renderer(it), Input::Render { template, data }) => {
                 let template = || template.clone();
-                answer::output(&it.policy.render(kept, template, &call.context, data).await?)
+                answer::output(&it.plugin.render(kept, template, &call.context, data).await?)
             }
             (Self::Renderer(_) | Self::Domain(_) | Self::Plan(_) | Self::Mjml(_), _) => {
-                match self.answer(call).await {
+                match self.dry_run(call).await {
                     (answer, None) => answer,
                     (_, Some(failure)) => return Err(failure),
                 }
@@ -72,10 +72,10 @@ impl InstalledPlugin {
     #[must_use]
     pub fn peak_memory(&self) -> usize {
         match self {
-            Self::Renderer(it) => it.policy.generation().peak().bytes(),
-            Self::Domain(it) => it.policy.generation().peak().bytes(),
-            Self::Plan(it) => it.policy.generation().peak().bytes(),
-            Self::Mjml(it) => it.policy.generation().peak().bytes(),
+            Self::Renderer(it) => it.plugin.generation().peak().bytes(),
+            Self::Domain(it) => it.plugin.generation().peak().bytes(),
+            Self::Plan(it) => it.plugin.generation().peak().bytes(),
+            Self::Mjml(it) => it.plugin.generation().peak().bytes(),
         }
     }
 }

@@ -144,7 +144,7 @@ impl ShadowCalls {
         }
         let Some((call, live)) = self.calls.recv().await else { return false };
         self.left -= 1;
-        let (answer, _) = self.candidate.answer(&call).await;
+        let (answer, _) = self.candidate.dry_run(&call).await;
         let mut report = self.progress.report.lock().unwrap_or_else(PoisonError::into_inner);
         report.compared += 1;
         report.failed += u32::from(send_outcome::regression(call.kind(), &live, &answer).is_some());

@@ -29,7 +29,7 @@ pub async fn check(
     calls.extend(others);
     let mut expected = Vec::with_capacity(calls.len());
     for (_, call) in &calls {
-        expected.push(fresh.answer_again(call).await.0);
+        expected.push(fresh.replay(call).await.0);
     }
     let lifetime = Instances::Stateless.calls_per_instance();
     let (mut made, count) = (0, calls.len());
@@ -41,7 +41,7 @@ pub async fn check(
         for first in 0..count {
             for at in [first, (first + distance) % count] {
                 let (case, call) = &calls[at];
-                let (answer, _) = kept.answer_again(call).await;
+                let (answer, _) = kept.replay(call).await;
                 if answer != expected[at] {
                     let lines = differences(&expected[at], &answer, MAX_DIFFERENCE_LINES);
                     let (name, case) = (kept.identity().name.clone(), case.clone());

@@ -26,9 +26,10 @@ use crate::plugin::runtime::cache::CompiledCache;
 use crate::plugin::runtime::compiler::Compiler;
 use crate::plugin::runtime::engine::PluginEngine;
 use crate::plugin::runtime::error::ComponentError;
-use crate::plugin::runtime::generation::{Loader, Recipe};
+use crate::plugin::runtime::generation::GenerationConfig;
 use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::limits::Limits;
+use crate::plugin::runtime::loader::Loader;
 use crate::plugin::runtime::log::{Audience, SlotLog};
 use crate::plugin::runtime::pool::Instances;
 use crate::plugin::runtime::signature::{PublicKey, SignatureRule, verify};
@@ -320,13 +321,13 @@ impl Validator {
         artifact: &Artifact,
         settings: Value,
         log: SlotLog,
-    ) -> Recipe {
+    ) -> GenerationConfig {
         let mut limits = self.limits.of(kind);
         // An interpreter starts from more memory.
         if artifact.embeds_an_interpreter() {
             limits = limits.for_an_interpreter(kind);
         }
-        Recipe {
+        GenerationConfig {
             settings,
             settings_revision: candidate.settings_revision,
             limits: candidate.config.limits(limits),
@@ -370,13 +371,13 @@ fn installed<P>(
     candidate: &Candidate,
     artifact: &Artifact,
     kind: Kind,
-    policy: P,
+    plugin: P,
 ) -> Arc<Installed<P>> {
     Arc::new(Installed {
         slot: candidate.slot.clone(),
         config: Arc::clone(&candidate.config),
         artifact: artifact.clone(),
-        policy,
+        plugin,
         stats: CallStats::new(&candidate.slot, kind),
     })
 }

@@ -206,7 +206,7 @@ words! {
     Severity = WitSeverity { Info, Warning, Error }
 }
 
-/// What a resolver said; left out it says that there is no such record.
+/// The answer of a resolver. Default: there is no such record.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "a word, or an object with `answers`")]
 pub enum Outcome {

@@ -13,7 +13,7 @@ use wasmtime::component::Component;
 use super::engine::PluginEngine;
 
 const TAG: usize = 32;
-/// Compiled components that are kept.
+/// Compiled components that are kept, at most.
 const MAX_CACHED_COMPONENTS: usize = 64;
 
 /// The directory, and the secret that its files are keyed with.

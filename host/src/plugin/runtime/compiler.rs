@@ -22,15 +22,15 @@ use super::log::printable;
 
 pub use child::CompileLimits;
 
-/// The command of the binary that is a child, and is not for people.
-pub const COMMAND: &str = "compile-plugin";
+/// The hidden subcommand of the child process.
+pub const CHILD_SUBCOMMAND: &str = "compile-plugin";
 
-/// Compilations at one time; more wait. Each may use all the memory that one may use.
+/// Compilations at one time, at most; more wait. Each may use the whole memory limit.
 const MAX_AT_ONE_TIME: usize = 4;
-/// How much longer than its CPU time a compilation may take, where the machine does other things too.
-const PATIENCE: u32 = 5;
-/// Bytes of what a child wrote last to standard error.
-const LAST_WORDS: u64 = 1 << 10;
+/// A compilation may take this many times its CPU time limit by the wall clock, since the machine may be busy.
+const WALL_CLOCK_FACTOR: u32 = 5;
+/// Bytes kept of the start of the child's standard error, at most.
+const MAX_STDERR_BYTES: u64 = 1 << 10;
 
 /// Why a component was not compiled. Each limit names its setting.
 #[derive(Debug, thiserror::Error)]
@@ -38,38 +38,47 @@ pub enum CompileError {
     /// Not a component, or one that does not compile.
     #[error("not a WebAssembly component that can be compiled: {0}")]
     Component(wasmtime::Error),
-    /// It takes too much memory.
+    /// The compilation needs more memory than its limit.
     #[error(
         "compiling the component takes more memory than it may: plugins.compile_memory_bytes is {limit}; \
          build it smaller (a very large function, or code that nothing calls), or raise the setting"
     )]
     Memory { limit: u64 },
-    /// It takes too much CPU time.
+    /// The child aborted (SIGABRT), and its standard error does not blame an allocation.
+    #[error(
+        "the plugin compiler process aborted: either compiling takes more memory than \
+         plugins.compile_memory_bytes, which is {limit} (build the component smaller, or raise the \
+         setting), or the compiler has a fault (then please report it); its standard error begins: {stderr}"
+    )]
+    Aborted { limit: u64, stderr: String },
+    /// The compilation needs more CPU time than its limit.
     #[error(
         "compiling the component takes more CPU time than it may: plugins.compile_seconds is {limit}; \
          build it smaller (a very large function, or code that nothing calls), or raise the setting"
     )]
     Time { limit: u64 },
-    /// It was not finished in time, though it did not use up its CPU time.
+    /// The compilation was not finished in time, though it did not use up its CPU time.
     #[error(
-        "compiling the component was not finished after {waited} s, because the machine does much else \
-         ({PATIENCE} times plugins.compile_seconds, which is {limit}); put the file there again"
+        "compiling the component was not finished after {waited} s ({WALL_CLOCK_FACTOR} times \
+         plugins.compile_seconds, which is {limit}), though it used less CPU time than it may; the machine is \
+         probably busy: install the plugin again, or raise plugins.compile_seconds"
     )]
     Deadline {
         /// How long it took, in seconds.
         waited: u64,
         limit: u64,
     },
-    /// The child ended in another way.
-    #[error("the compiler of plugins ended without an answer ({status}): {words}")]
+    #[error(
+        "the plugin compiler process ended without a result ({status}); its standard error begins: {stderr}"
+    )]
     Broken {
-        /// How it ended.
+        /// The exit status or the signal.
         status: String,
-        /// What it wrote last.
-        words: String,
+        /// The first KiB of the child's standard error.
+        stderr: String,
     },
-    /// There is no child.
-    #[error("the compiler of plugins cannot be started: {0}")]
+    /// The child could not be started.
+    #[error("the plugin compiler process cannot be started: {0}")]
     Start(#[from] io::Error),
     #[error("the server is shutting down")]
     Stopping,
@@ -112,7 +121,7 @@ impl Compiler {
     /// The machine code of a component. Ends with its future.
     ///
     /// # Errors
-    /// It is none, or it takes more than it may.
+    /// Not a component, or beyond a limit.
     pub async fn compile(
         &self,
         engine: &PluginEngine,
@@ -140,7 +149,7 @@ impl Children {
     async fn compile(&self, wasm: &[u8]) -> Result<Vec<u8>, CompileError> {
         // Never closed, so the only answer is a place.
         let _place = self.places.acquire().await;
-        let waited = Duration::from_secs(self.limits.seconds) * PATIENCE;
+        let waited = Duration::from_secs(self.limits.seconds) * WALL_CLOCK_FACTOR;
         let deadline =
             CompileError::Deadline { waited: waited.as_secs(), limit: self.limits.seconds };
         tokio::select! {
@@ -159,8 +168,8 @@ impl Children {
         else {
             return Err(CompileError::Start(io::ErrorKind::BrokenPipe.into()));
         };
-        let (_sent, answer, words) =
-            tokio::join!(send(&mut stdin, wasm), self.answer(stdout), last_words(stderr));
+        let (_sent, answer, stderr) =
+            tokio::join!(send(&mut stdin, wasm), self.answer(stdout), read_stderr_head(stderr));
         // The child ends itself where its standard input does: this one stays open until then.
         let status = child.wait().await.map_err(CompileError::Start)?;
         drop(stdin);
@@ -172,14 +181,14 @@ impl Children {
                 Err(CompileError::Component(wasmtime::Error::msg(text)))
             }
             (true, Some((&child::OUT_OF_MEMORY, _))) => Err(self.out_of_memory()),
-            (_, _) => Err(self.ended(status, words)),
+            (_, _) => Err(self.ended(status, stderr)),
         }
     }
 
     fn start(&self) -> io::Result<Child> {
         let limits = [self.limits.memory_bytes, self.limits.seconds].map(|it| it.to_string());
         Command::new(&self.program)
-            .arg(COMMAND)
+            .arg(CHILD_SUBCOMMAND)
             .args(limits)
             .env_clear()
             .stdin(Stdio::piped())
@@ -200,7 +209,7 @@ impl Children {
     }
 
     #[cfg(unix)]
-    fn ended(&self, status: ExitStatus, words: String) -> CompileError {
+    fn ended(&self, status: ExitStatus, stderr: String) -> CompileError {
         use std::os::unix::process::ExitStatusExt as _;
 
         use rustix::process::Signal;
@@ -208,15 +217,21 @@ impl Children {
             Some(signal) if signal == Signal::XCPU.as_raw() => {
                 CompileError::Time { limit: self.limits.seconds }
             }
-            // What Rust does where there is no memory for an allocation.
-            Some(signal) if signal == Signal::ABORT.as_raw() => self.out_of_memory(),
-            Some(_) | None => CompileError::Broken { status: status.to_string(), words },
+            // The standard library aborts when an allocation fails, and says so; an abort has other causes too.
+            Some(signal) if signal == Signal::ABORT.as_raw() => {
+                if stderr.contains("memory allocation of") {
+                    self.out_of_memory()
+                } else {
+                    CompileError::Aborted { limit: self.limits.memory_bytes, stderr }
+                }
+            }
+            Some(_) | None => CompileError::Broken { status: status.to_string(), stderr },
         }
     }
 
     #[cfg(not(unix))]
-    fn ended(&self, status: ExitStatus, words: String) -> CompileError {
-        CompileError::Broken { status: status.to_string(), words }
+    fn ended(&self, status: ExitStatus, stderr: String) -> CompileError {
+        CompileError::Broken { status: status.to_string(), stderr }
     }
 }
 
@@ -228,10 +243,10 @@ async fn send(stdin: &mut ChildStdin, wasm: &[u8]) -> io::Result<()> {
     stdin.flush().await
 }
 
-async fn last_words(mut stderr: ChildStderr) -> String {
-    let mut words = Vec::new();
-    // Whatever was read until an error is all that there is; what is over goes nowhere.
-    drop((&mut stderr).take(LAST_WORDS).read_to_end(&mut words).await);
+async fn read_stderr_head(mut stderr: ChildStderr) -> String {
+    let mut head = Vec::new();
+    // Whatever was read until an error is all that there is. The rest is drained, so that the child does not block.
+    drop((&mut stderr).take(MAX_STDERR_BYTES).read_to_end(&mut head).await);
     drop(tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await);
-    printable(&String::from_utf8_lossy(&words))
+    printable(&String::from_utf8_lossy(&head))
 }

@@ -106,7 +106,7 @@ pub enum CallFailure {
         /// How the plugin trapped.
         detail: String,
     },
-    /// It said itself that it cannot decide.
+    /// The plugin reported that it cannot decide.
     #[error("the plugin {plugin} gave up in {call}: {detail}")]
     GaveUp {
         plugin: String,

@@ -1,30 +1,23 @@
-//! A generation: one validated component with its settings; and instances of it.
-
-use std::sync::Arc;
+//! A generation: one configured component, as it was once loaded; and instances of it.
 
 use serde_json::Value;
-use wasmtime::component::{Component, Linker};
 
 use super::artifact::Artifact;
-use super::cache::CompiledCache;
-use super::compiler::{CompileError, Compiler};
 use super::engine::PluginEngine;
 use super::error::{CallFailure, ComponentError};
 use super::identity::Identity;
 use super::instance::{Budget, Instance, arm, failure};
-use super::kind::Kind;
 use super::limits::{CallLimits, Meter, Peak};
 use super::log::{CallPurpose, SlotLog};
 use super::meter::CpuTime;
 use super::sandbox::{self, Guest};
-use super::stage::{Progress, Stage, enter};
+use super::schema;
 use super::world::{Manifest, World};
-use super::{inspect, schema};
 use crate::clock::Clock;
 
-/// What a generation is made of, besides its component.
+/// The settings and limits of a generation's calls.
 #[derive(Debug, Clone)]
-pub struct Recipe {
+pub struct GenerationConfig {
     /// The plugin's settings.
     pub settings: Value,
     pub settings_revision: u32,
@@ -33,23 +26,14 @@ pub struct Recipe {
     pub log: SlotLog,
 }
 
-/// Makes generations.
-#[derive(Clone)]
-pub struct Loader {
-    engine: PluginEngine,
-    linker: Arc<Linker<Guest>>,
-    cache: CompiledCache,
-    compiler: Compiler,
-    clock: Clock,
-}
-
-/// A component that passed every step up to its own test.
+/// A component with its settings, ready to be instantiated. [`Loader::load`](super::loader::Loader::load) returns it
+/// fully checked; `linked` returns one without a manifest.
 pub struct Generation<W: World> {
     identity: Identity,
     manifest: Manifest,
     engine: PluginEngine,
     pre: W::Pre,
-    recipe: Recipe,
+    config: GenerationConfig,
     settings: String,
     clock: Clock,
     cpu: CpuTime,
@@ -57,140 +41,61 @@ pub struct Generation<W: World> {
     peak: Peak,
 }
 
-impl Loader {
-    /// A loader on that engine.
-    pub fn new(
-        engine: PluginEngine,
-        (cache, compiler): (CompiledCache, Compiler),
-        clock: Clock,
-    ) -> Result<Self, ComponentError> {
-        let mut linker = Linker::new(engine.wasmtime());
-        sandbox::link(&mut linker).map_err(ComponentError::Engine)?;
-        Ok(Self { engine, linker: Arc::new(linker), cache, compiler, clock })
-    }
-
-    /// Inspects a component and turns it into machine code, off the request threads.
-    pub async fn compile(
-        &self,
+impl<W: World> Generation<W> {
+    /// A generation without a manifest: until that is read, its name is the slot's.
+    pub(super) fn linked(
+        pre: W::Pre,
         artifact: &Artifact,
-        progress: Progress<'_>,
-    ) -> Result<(Kind, Component), ComponentError> {
-        enter(progress, Stage::Inspecting)?;
-        let kind = inspect::inspect(artifact.bytes())?.kind;
-        enter(progress, Stage::Compiling)?;
-        let digest = artifact.digest().to_owned();
-        if let Some(kept) = self.cached(move |cache, engine| cache.load(engine, &digest)).await? {
-            return Ok((kind, kept));
-        }
-        let code = self.compiler.compile(&self.engine, artifact).await?;
-        let digest = artifact.digest().to_owned();
-        let component =
-            self.cached(move |cache, engine| cache.keep(engine, &digest, &code)).await?;
-        Ok((kind, component.map_err(CompileError::Component)?))
-    }
-
-    /// Ends what is being compiled, and compiles nothing more.
-    pub fn stop_compiling(&self) {
-        self.compiler.stop();
-    }
-
-    /// Work on the cache, which blocks, off the request threads.
-    async fn cached<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&CompiledCache, &PluginEngine) -> T + Send + 'static,
-    ) -> Result<T, ComponentError> {
-        let (cache, engine) = (self.cache.clone(), self.engine.clone());
-        let done = tokio::task::spawn_blocking(move || work(&cache, &engine)).await;
-        Ok(done.map_err(|panicked| CompileError::Component(wasmtime::Error::new(panicked)))?)
-    }
-
-    /// Takes a compiled component through linking, configuration and its own test.
-    pub async fn load<W: World>(
-        &self,
-        artifact: &Artifact,
-        component: &Component,
-        recipe: Recipe,
-        progress: Progress<'_>,
-    ) -> Result<Generation<W>, ComponentError> {
-        enter(progress, Stage::Linked)?;
-        let mut generation = self.linked(artifact, component, recipe)?;
-        enter(progress, Stage::Configured)?;
-        generation.manifest = generation.described().await?;
-        generation.identity.name.clone_from(&generation.manifest.name);
-        generation.identity.version.clone_from(&generation.manifest.version);
-        let (slot, name) = (generation.recipe.log.slot(), &generation.manifest.name);
-        generation.cpu = CpuTime::of_plugin(slot, name, self.engine.ticker());
-        schema::check(&generation.manifest, &generation.recipe.settings)?;
-        let mut instance = generation.configured(CallPurpose::Service).await?;
-        enter(progress, Stage::Tested)?;
-        generation.self_test(&mut instance).await?;
-        Ok(generation)
-    }
-
-    /// What a compiled component says of itself, whatever its settings.
-    pub async fn describe<W: World>(
-        &self,
-        artifact: &Artifact,
-        component: &Component,
-        recipe: Recipe,
-    ) -> Result<Manifest, ComponentError> {
-        self.linked::<W>(artifact, component, recipe)?.described().await
-    }
-
-    /// Whether the machine code of a component is kept, so that it need not be compiled.
-    pub fn is_compiled(&self, artifact: &Artifact) -> bool {
-        self.cache.holds(&self.engine, artifact.digest())
-    }
-
-    /// Checks the types of a component. Its generation has no manifest yet.
-    fn linked<W: World>(
-        &self,
-        artifact: &Artifact,
-        component: &Component,
-        recipe: Recipe,
-    ) -> Result<Generation<W>, ComponentError> {
-        let pre = self.linker.instantiate_pre(component).map_err(ComponentError::Link)?;
-        let pre = W::pre(pre).map_err(ComponentError::Link)?;
-        let settings = recipe.settings.to_string();
-        let slot = recipe.log.slot().to_owned();
-        Ok(Generation {
+        config: GenerationConfig,
+        (engine, clock): (&PluginEngine, &Clock),
+    ) -> Self {
+        let settings = config.settings.to_string();
+        let slot = config.log.slot().to_owned();
+        Self {
             identity: Identity {
                 slot: slot.clone(),
                 name: slot.clone(),
                 version: String::new(),
                 digest: artifact.digest().to_owned(),
-                settings_revision: recipe.settings_revision,
+                settings_revision: config.settings_revision,
             },
             manifest: Manifest::default(),
-            engine: self.engine.clone(),
+            engine: engine.clone(),
             pre,
-            recipe,
+            config,
             settings,
-            clock: self.clock.clone(),
-            cpu: CpuTime::of_plugin(&slot, &slot, self.engine.ticker()),
-            rehearsals: CpuTime::unseen(self.engine.ticker()),
+            clock: clock.clone(),
+            cpu: CpuTime::of_plugin(&slot, &slot, engine.ticker()),
+            rehearsals: CpuTime::unseen(engine.ticker()),
             peak: Peak::default(),
-        })
+        }
     }
-}
 
-impl<W: World> Generation<W> {
+    /// Reads the manifest from the component, and checks the settings by it.
+    pub(super) async fn read_manifest(&mut self) -> Result<(), ComponentError> {
+        self.manifest = self.checked_manifest().await?;
+        self.identity.name.clone_from(&self.manifest.name);
+        self.identity.version.clone_from(&self.manifest.version);
+        let slot = self.config.log.slot();
+        self.cpu = CpuTime::of_plugin(slot, &self.manifest.name, self.engine.ticker());
+        schema::check(&self.manifest, &self.config.settings)
+    }
+
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
     /// What its calls may use.
     pub fn limits(&self) -> CallLimits {
-        self.recipe.limits
+        self.config.limits
     }
 
-    /// What the plugin says of itself.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    pub fn recipe(&self) -> &Recipe {
-        &self.recipe
+    pub fn config(&self) -> &GenerationConfig {
+        &self.config
     }
 
     /// The CPU time of the generation's calls with that purpose.
@@ -208,7 +113,7 @@ impl<W: World> Generation<W> {
 
     /// A new instance, configured for a call with that purpose.
     pub async fn instance(&self, purpose: CallPurpose) -> Result<Instance<W>, CallFailure> {
-        match self.configured(purpose).await {
+        match self.configured_instance(purpose).await {
             Ok(instance) => Ok(instance),
             Err(ComponentError::Call(failure)) => Err(failure),
             Err(other) => Err(CallFailure::BrokenPromise {
@@ -219,8 +124,11 @@ impl<W: World> Generation<W> {
         }
     }
 
-    async fn configured(&self, purpose: CallPurpose) -> Result<Instance<W>, ComponentError> {
-        let mut instance = self.unconfigured(purpose).await?;
+    pub(super) async fn configured_instance(
+        &self,
+        purpose: CallPurpose,
+    ) -> Result<Instance<W>, ComponentError> {
+        let mut instance = self.bare_instance(purpose).await?;
         instance.arm(Budget::Prepare, ("configure", purpose));
         let cpu = self.cpu(purpose).clone();
         let (world, store) = instance.parts();
@@ -232,11 +140,11 @@ impl<W: World> Generation<W> {
         Ok(instance)
     }
 
-    async fn unconfigured(&self, purpose: CallPurpose) -> Result<Instance<W>, CallFailure> {
-        let limits = self.recipe.limits;
+    async fn bare_instance(&self, purpose: CallPurpose) -> Result<Instance<W>, CallFailure> {
+        let limits = self.config.limits;
         let name = self.identity.name.clone();
         let meter = Meter::new(limits.memory_bytes, self.peak.clone());
-        let guest = Guest::new(name.clone(), self.recipe.log.clone(), meter);
+        let guest = Guest::new(name.clone(), self.config.log.clone(), meter);
         let mut store = sandbox::store(self.engine.wasmtime(), guest, limits.output_bytes);
         arm(&mut store, limits.prepare(), &self.clock, ("instantiate", purpose));
         let world = match self.cpu(purpose).of(W::instantiate(&self.pre, &mut store)).await {
@@ -250,14 +158,14 @@ impl<W: World> Generation<W> {
         Ok(Instance::new(world, store, name, limits, clock, cpu))
     }
 
-    async fn described(&self) -> Result<Manifest, ComponentError> {
-        let manifest = self.describe().await?;
+    pub(super) async fn checked_manifest(&self) -> Result<Manifest, ComponentError> {
+        let manifest = self.call_describe().await?;
         manifest.check().map_err(|detail| ComponentError::Manifest { detail })?;
         Ok(manifest)
     }
 
-    async fn describe(&self) -> Result<Manifest, CallFailure> {
-        let mut instance = self.unconfigured(CallPurpose::Service).await?;
+    async fn call_describe(&self) -> Result<Manifest, CallFailure> {
+        let mut instance = self.bare_instance(CallPurpose::Service).await?;
         instance.arm(Budget::Prepare, ("describe", CallPurpose::Service));
         let cpu = self.cpu.clone();
         let (world, store) = instance.parts();
@@ -265,7 +173,7 @@ impl<W: World> Generation<W> {
         instance.outcome("describe", Budget::Prepare, described)
     }
 
-    async fn self_test(&self, instance: &mut Instance<W>) -> Result<(), ComponentError> {
+    pub(super) async fn self_test(&self, instance: &mut Instance<W>) -> Result<(), ComponentError> {
         let mut context = super::bindings::context("self-test".to_owned(), &self.clock);
         context.dry_run = true;
         instance.arm(Budget::Prepare, ("self-test", CallPurpose::Service));
@@ -287,11 +195,5 @@ impl<W: World> Generation<W> {
 impl<W: World> std::fmt::Debug for Generation<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Generation").field("identity", &self.identity).finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for Loader {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Loader")
     }
 }

@@ -10,7 +10,7 @@ use super::bindings::types::Pair;
 
 /// Series of one slot: a name with its labels.
 const MAX_SERIES: usize = 100;
-/// Labels of one series, and characters of a name or of a label's value.
+/// Labels of one series, and characters of a name or of a label's value, at most.
 const MAX_LABELS: usize = 8;
 const MAX_CHARACTERS: usize = 64;
 

@@ -119,7 +119,7 @@ pub fn failure(
     }
     // The innermost cause: wasmtime wraps it in a backtrace of the guest.
     let detail = error.root_cause().to_string();
-    CallFailure::Trapped { plugin, call, detail, words: store.data().last_words() }
+    CallFailure::Trapped { plugin, call, detail, words: store.data().output_head() }
 }
 
 /// Whether a guest gave out more than it may. wasmtime 48 keeps the error's type to itself, so only its

@@ -26,7 +26,7 @@ pub struct SlotLog {
 /// Who receives what a plugin logs and counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// The operators of a slot: what is said in calls for messages, not in those that compare.
+    /// The operators of a slot: lines of calls for messages, not of those that compare.
     Operators,
     /// Whoever sits at the command line: everything.
     Terminal,
@@ -59,7 +59,7 @@ pub struct Line {
     pub level: &'static str,
     /// The plugin, and its version.
     pub plugin: String,
-    /// The call in which it was said.
+    /// The call that logged it.
     pub call_id: String,
     /// The text, without control characters.
     pub message: String,

@@ -16,7 +16,7 @@ use super::world::World;
 
 /// Calls of one generation that run at a time; more wait.
 const MAX_PARALLEL_CALLS: usize = 32;
-/// Warm instances that are kept idle.
+/// Warm instances that are kept idle, at most.
 const MAX_IDLE_INSTANCES: usize = 4;
 
 /// Whether instances are used again.

@@ -1,5 +1,5 @@
 //! What a guest sees of the world: a log, a counter, a frozen clock, seeded randomness, and a
-//! place to write its last words. No file, no socket, no environment.
+//! place for its standard output. No file, no socket, no environment.
 
 mod capture;
 mod frozen;
@@ -35,7 +35,7 @@ pub struct Guest {
     purpose: CallPurpose,
     table: ResourceTable,
     wasi: WasiCtx,
-    last_words: Capture,
+    output_head: Capture,
     clock: FrozenClock,
     meter: Meter,
     time: CallTime,
@@ -70,11 +70,11 @@ pub const ALLOWED_IMPORTS: [&str; 19] = [
 impl Guest {
     /// A sandbox for a plugin of that name, with the memory that the meter allows.
     pub fn new(plugin: String, log: SlotLog, meter: Meter) -> Self {
-        let last_words = Capture::default();
+        let output_head = Capture::default();
         let clock = FrozenClock::default();
         let wasi = WasiCtxBuilder::new()
-            .stdout(last_words.clone())
-            .stderr(last_words.clone())
+            .stdout(output_head.clone())
+            .stderr(output_head.clone())
             .wall_clock(clock.clone())
             .monotonic_clock(clock.clone())
             .secure_random(Deterministic::new(SEED.to_vec()))
@@ -89,7 +89,7 @@ impl Guest {
             purpose: CallPurpose::Service,
             table: ResourceTable::new(),
             wasi,
-            last_words,
+            output_head,
             clock,
             meter,
             time: CallTime::default(),
@@ -107,7 +107,7 @@ impl Guest {
         (self.limit, self.is_out_of_time) = (limit, false);
         self.time.begin();
         self.clock.stand_at(now_unix_ms);
-        self.last_words.clear();
+        self.output_head.clear();
         self.log_lines = 0;
     }
 
@@ -146,8 +146,8 @@ impl Guest {
     }
 
     /// What the guest wrote to its standard streams in this call, shortened.
-    pub fn last_words(&self) -> String {
-        self.last_words.text()
+    pub fn output_head(&self) -> String {
+        self.output_head.text()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The way of a component from its files to being live.
+//! The stages of a component's validation, from its files to its activation.
 
 use super::error::ComponentError;
 
@@ -13,11 +13,11 @@ pub enum Stage {
     /// It is turned into machine code.
     Compiling,
     /// Its types are checked against the interface.
-    Linked,
+    Linking,
     /// Its settings are checked, by its own schema and by itself.
-    Configured,
+    Configuring,
     /// Its own test, the operator's cases and the built-in cases run.
-    Tested,
+    Testing,
     /// Recorded calls are made to it.
     Impact,
     /// Live calls are made to it too.
@@ -26,7 +26,7 @@ pub enum Stage {
     Waiting,
 }
 
-/// Hears of each stage as it begins; an answer of false ends the work, because a newer file came.
+/// Called as each stage begins; returns false to end the work, because a newer file came.
 pub type Progress<'a> = &'a (dyn Fn(Stage) -> bool + Send + Sync);
 
 /// Begins a stage, unless a newer file came.

@@ -23,9 +23,9 @@ use crate::plugin::runtime::cache::CompiledCache;
 use crate::plugin::runtime::compiler::Compiler;
 use crate::plugin::runtime::engine::PluginEngine;
 use crate::plugin::runtime::error::ComponentError;
-use crate::plugin::runtime::generation::Loader;
 use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::limits::Limits;
+use crate::plugin::runtime::loader::Loader;
 use crate::plugin::runtime::log::{Audience, SlotLog};
 use crate::plugin::runtime::signature::{PublicKey, SignatureRule};
 

@@ -155,7 +155,7 @@ impl SlotStatus {
             settings_revision: identity.map(|it| it.settings_revision),
             candidate: candidate.map(|it| it.stage),
             rejected: candidate.is_some_and(|it| it.rejected.is_some()),
-            trapped: active.map(|it| it.stats().trapped()),
+            trapped: active.map(|it| it.stats().failed()),
             gave_up: active.map(|it| it.stats().gave_up()),
         }
     }
@@ -164,7 +164,8 @@ impl SlotStatus {
     #[must_use]
     pub fn active_report(&self) -> Option<ActiveReport> {
         let active = self.active.as_ref()?;
-        let (identity, recipe, stats) = (active.identity(), active.recipe(), active.stats());
+        let (identity, recipe, stats) =
+            (active.identity(), active.generation_config(), active.stats());
         let cpu = active.cpu(CallPurpose::Service).as_micros();
         Some(ActiveReport {
             name: identity.name.clone(),
@@ -178,7 +179,7 @@ impl SlotStatus {
             since: self.since.clone(),
             shadow: self.shadow.clone(),
             calls: stats.calls(),
-            trapped: stats.trapped(),
+            trapped: stats.failed(),
             gave_up: stats.gave_up(),
             inputs_in_quarantine: stats.inputs_in_quarantine(),
             cpu_micros: u64::try_from(cpu).unwrap_or(u64::MAX),
@@ -272,7 +273,7 @@ pub struct CandidateReport {
     digest: Option<String>,
     /// Its name and version; none until it said them.
     name: Option<String>,
-    /// `settling`, `inspecting`, `compiling`, `linked`, `configured`, `tested`, `impact`, `shadow` or `waiting`.
+    /// `settling`, `inspecting`, `compiling`, `linking`, `configuring`, `testing`, `impact`, `shadow` or `waiting`.
     #[schema(value_type = String)]
     stage: Stage,
     /// Why it came no further.

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::plugins::Plugins;
 use super::status::CandidateStatus;
 use super::table::FailureReport;
-use crate::clock::once_a_minute::OnceAMinute;
+use crate::clock::log_throttle::LogThrottle;
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::evidence::Evidence;
@@ -55,7 +55,7 @@ pub struct SlotSupervisor {
     machines: Machines,
     commands: mpsc::Receiver<Command>,
     traps: mpsc::Receiver<FailureReport>,
-    scan_errors: OnceAMinute<(ErrorKind, Option<i32>)>,
+    scan_errors: LogThrottle<(ErrorKind, Option<i32>)>,
     judging: Judging,
     listener: Listener,
     trap_events: HashMap<SlotName, Instant>,
@@ -80,7 +80,7 @@ impl SlotSupervisor {
             machines: Machines::new(machines),
             commands,
             traps,
-            scan_errors: OnceAMinute::default(),
+            scan_errors: LogThrottle::default(),
             judging,
             listener,
             trap_events,
@@ -125,7 +125,7 @@ impl SlotSupervisor {
         let found = match blocking(move || directory.scan()).await {
             Ok(found) => found,
             Err(error) => {
-                if self.scan_errors.is_due((error.kind(), error.raw_os_error()), Instant::now()) {
+                if self.scan_errors.admit((error.kind(), error.raw_os_error()), Instant::now()) {
                     let path = self.plugins.directory.path().display();
                     tracing::error!(%path, %error, "plugin directory cannot be read; active plugins stay in service");
                 }

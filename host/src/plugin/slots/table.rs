@@ -152,11 +152,11 @@ impl Table {
                 Call { context: ctx.clone(), settings: None, input }
             },
         };
-        let run = installed.policy.check(ctx, who, uses);
+        let run = installed.plugin.check(ctx, who, uses);
         let outcome = observed.run(PlanPolicy::KIND, run, answer::decisions).await;
         let said = outcome.result.and_then(|answer| {
             answer.map_err(|failure| {
-                gave_up(installed.policy.generation().identity(), "check", &failure)
+                gave_up(installed.plugin.generation().identity(), "check", &failure)
             })
         });
         let summary = match &said {
@@ -166,7 +166,7 @@ impl Table {
             }
             Err(failure) => ("failed", Some(failure.to_string())),
         };
-        let identity = installed.policy.generation().identity();
+        let identity = installed.plugin.generation().identity();
         let mut decision = Decision::new(PlanPolicy::KIND, identity, summary, outcome.took);
         decision.sample = outcome.sample;
         Called { result: said, decision, failed: None }
@@ -201,13 +201,13 @@ impl Table {
                 Call { context: ctx.clone(), settings: None, input }
             },
         };
-        let run = installed.policy.render(Some(key), &template, ctx, data);
+        let run = installed.plugin.render(Some(key), &template, ctx, data);
         let outcome = observed.run(Renderer::KIND, run, answer::output).await;
-        let identity = installed.policy.generation().identity();
+        let identity = installed.plugin.generation().identity();
         let result = match outcome.result {
             Ok(answer) => rendered(identity, answer),
             Err(failure) if failure.is_limit_of("render") => {
-                let blame = installed.policy.blame(key, &template, ctx, data, &example()).await;
+                let blame = installed.plugin.blame(key, &template, ctx, data, &example()).await;
                 Ok(Err(Unrendered::TooMuchWork(blame, failure)))
             }
             Err(failure) => Err(failure),
@@ -240,7 +240,7 @@ impl Table {
         ctx: &CallContext,
         data: &String,
     ) -> Result<Result<renderer::Output, Unrendered>, CallFailure> {
-        let policy = &choose(&self.renderers, scope).policy;
+        let policy = &choose(&self.renderers, scope).plugin;
         let answer = policy.render(None, || template.clone(), ctx, data).await?;
         rendered(policy.generation().identity(), answer)
     }
@@ -254,7 +254,7 @@ impl Table {
         scope: &Scope<'_>,
         template: &renderer::Template,
     ) -> Result<Result<Vec<renderer::Variable>, Vec<Diagnostic>>, CallFailure> {
-        choose(&self.renderers, scope).policy.variables(template).await
+        choose(&self.renderers, scope).plugin.variables(template).await
     }
 
     /// Compiles the MJML of a template that is about to be published, or says all its faults.
@@ -285,12 +285,12 @@ impl Table {
                 Call { context: ctx.clone(), settings: None, input }
             },
         };
-        let run = installed.policy.compile(ctx, document);
+        let run = installed.plugin.compile(ctx, document);
         match observed.run(MjmlCompiler::KIND, run, answer::compiled).await.result? {
             Ok(compiled) => Ok(Ok(compiled)),
             Err(Failure::InvalidInput(faults) | Failure::Misconfigured(faults)) => Ok(Err(faults)),
             Err(failure @ Failure::Internal(_)) => {
-                Err(gave_up(installed.policy.generation().identity(), "compile", &failure))
+                Err(gave_up(installed.plugin.generation().identity(), "compile", &failure))
             }
         }
     }
@@ -299,7 +299,7 @@ impl Table {
     #[must_use]
     pub fn domain_policies(&self) -> String {
         let one = |installed: &Arc<Installed<DomainPolicy>>| {
-            let identity = installed.policy.generation().identity();
+            let identity = installed.plugin.generation().identity();
             let (digest, revision) = (&identity.digest, identity.settings_revision);
             format!("{}={digest}#{revision}", installed.config.binding)
         };
@@ -316,7 +316,7 @@ impl Table {
         let installed = choose(&self.domains, scope);
         let record = || Input::Require { domain: domain.clone() };
         let observed = self.observe_domain_call(installed, scope, (ctx, "require"), domain, record);
-        let run = installed.policy.require(ctx, domain);
+        let run = installed.plugin.require(ctx, domain);
         let outcome = observed.run(DomainPolicy::KIND, run, answer::requirements).await;
         domain_decision(installed, "require", outcome, |_| "required")
     }
@@ -332,7 +332,7 @@ impl Table {
         let installed = choose(&self.domains, scope);
         let record = || Input::Judge { domain: domain.clone(), seen: seen.to_vec() };
         let observed = self.observe_domain_call(installed, scope, (ctx, "judge"), domain, record);
-        let run = installed.policy.judge(ctx, domain, seen);
+        let run = installed.plugin.judge(ctx, domain, seen);
         let answered = observed.run(DomainPolicy::KIND, run, answer::verdict).await;
         domain_decision(installed, "judge", answered, |verdict| match verdict {
             domain::Verdict::Decided(_) => "judged",
@@ -370,7 +370,7 @@ fn domain_decision<T>(
     outcome: CallResult<T>,
     word: impl Fn(&T) -> &'static str,
 ) -> Called<T> {
-    let identity = installed.policy.generation().identity();
+    let identity = installed.plugin.generation().identity();
     let result = outcome
         .result
         .and_then(|answer| answer.map_err(|failure| gave_up(identity, call, &failure)));

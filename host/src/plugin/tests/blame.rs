@@ -50,7 +50,7 @@ async fn an_input_that_two_generations_trap_on_is_in_quarantine() {
     let view = host.view(RENDERER);
     assert_eq!(view.quarantined, [], "the plugin is not rolled back");
     assert_eq!(view.active.expect("active").identity(), second.identity());
-    assert_eq!(second.stats().trapped(), 1, "an input that is put aside costs no more traps");
+    assert_eq!(second.stats().failed(), 1, "an input that is put aside costs no more traps");
     let shown = host.view(RENDERER).active_report().expect("active");
     assert_eq!(shown.inputs_in_quarantine, 1);
 

@@ -76,7 +76,7 @@ async fn a_broken_file_changes_nothing_and_the_next_good_one_clears_it() {
 
     dirs.put("plan-policy.wasm", waxwing_guests::component("panic-check"));
     let why = host.refused(PLAN, "panic-check always panics").await;
-    assert_eq!(host.view(PLAN).candidate.expect("shown").stage, Stage::Tested, "{why}");
+    assert_eq!(host.view(PLAN).candidate.expect("shown").stage, Stage::Testing, "{why}");
     dirs.put("plan-policy.wasm", waxwing_guests::component("price-two"));
     host.live(PLAN, "price-two").await;
 }

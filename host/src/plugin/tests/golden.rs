@@ -64,7 +64,7 @@ async fn check(name: &str, suite: &str, known: BTreeSet<&str>) {
     let renderer = lenient_renderer().await;
     let mut failed = BTreeSet::new();
     for (revision, case) in cases.iter().enumerate() {
-        if !passes(case, &run(&renderer.policy, case, revision, now_unix_ms).await) {
+        if !passes(case, &run(&renderer.plugin, case, revision, now_unix_ms).await) {
             failed.insert(case["name"].as_str().unwrap_or_default());
         }
     }
@@ -121,7 +121,7 @@ async fn the_component_and_the_native_build_agree_on_our_own_golden_cases() {
     let suite: Value = serde_json::from_str(OWN).expect("the suite is JSON");
     let renderer = lenient_renderer().await;
     for (revision, case) in suite["tests"].as_array().expect("cases").iter().enumerate() {
-        let got = run(&renderer.policy, case, revision, 0).await;
+        let got = run(&renderer.plugin, case, revision, 0).await;
         assert!(passes(case, &got), "{}: {got:?}", case["name"]);
     }
 }

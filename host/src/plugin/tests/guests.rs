@@ -29,7 +29,7 @@ pub async fn check(plugins: &Plugins, uses: &[UseRequest]) -> Called<Vec<Verdict
 }
 
 #[tokio::test]
-async fn a_trap_fails_the_call_with_the_plugins_last_words() {
+async fn a_trap_fails_the_call_and_shows_the_plugins_output() {
     let plugins = live("panic-on-poison", PLAN, "").await;
     let failure = check(&plugins, &[use_of("poison")]).await;
     let text = failure.result.expect_err("a panic").to_string();

@@ -116,7 +116,7 @@ async fn a_plugin_that_gives_up_on_its_first_three_calls_is_rolled_back() {
         assert_eq!(failure.for_client(), "the plugin gives-up gave up in check");
     }
     host.live(PLAN, "price-one").await;
-    assert_eq!((live.stats().trapped(), live.stats().gave_up()), (0, 3));
+    assert_eq!((live.stats().failed(), live.stats().gave_up()), (0, 3));
     assert_eq!(host.view(PLAN).quarantined[0].reason, "its first 3 calls failed");
 }
 

@@ -16,7 +16,7 @@ async fn a_flood_of_log_lines_is_bounded_and_counted() {
     let host = PluginHost::start(&dirs).await;
     dirs.put("plan-policy.wasm", waxwing_guests::component("chatty"));
     let validated = host.live(PLAN, "chatty").await;
-    let log = &validated.recipe().log;
+    let log = &validated.generation_config().log;
     assert_eq!(
         log.tail(1_000).0.len(),
         0,
@@ -50,7 +50,7 @@ async fn a_recorded_call_is_answered_as_of_its_own_time() {
         plugins.try_out(&candidate(PLAN, Some(component), "")).await.expect("validated");
     let input = json!({"nowUnixMs": 1_234_567, "account": {"id": "acc_1"}, "uses": [{}]});
     let call = Call::from_json(Kind::Plan, &input).expect("a call");
-    let (answer, failure) = validated.answer(&call).await;
+    let (answer, failure) = validated.dry_run(&call).await;
     assert_eq!(failure, None);
     let reason = answer["decisions"][0]["allow"]["reason"].as_str().expect("a reason");
     assert!(reason.starts_with("wall=1234567 passed=0 "), "{reason}");

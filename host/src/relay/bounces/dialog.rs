@@ -21,7 +21,7 @@ pub use waxwing_smtp::server::dialog::Dismissal;
 
 /// Replies that gather before they are written although more input is there.
 const FLUSH: usize = 8 << 10;
-/// Errors of one session, and recipients that do not exist.
+/// Errors of one session, and recipients that do not exist, at most.
 const MAX_ERRORS: u32 = 20;
 /// One session.
 #[derive(Debug)]

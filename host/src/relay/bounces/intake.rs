@@ -1,7 +1,7 @@
 //! Processes mail for the listener: a report changes the message that it is about, everything else is
 //! counted and discarded.
 //!
-//! The return path tells which message it is; a report's own words only tell what happened to it. Who could
+//! The return path tells which message it is; a report's own text only shows what happened to it. Who could
 //! forge a report, and what that would change: `REPORTS.md`.
 
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! Why a message is not relayed as it is, as faults of its fields.
+//! Why a raw message is not relayed, as faults of its fields.
 
 use crate::journey::accept::refusal::Fault;
 use crate::mail::raw::Unfit;

@@ -1,4 +1,4 @@
-//! A message without a template: it goes to all recipients as it is.
+//! A message without a template: it goes to all recipients unchanged.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::mail::raw::{Arrival, Protocol, RawMessage};
 use crate::mail::submission_fixups::{Letters, carriable};
 use crate::message::channel::Channel;
 
-/// One message that goes to all recipients as it is.
+/// One message that goes to all recipients unchanged.
 pub fn items(
     x_waxwing: &XWaxwingHeaders,
     mail: Mail,

@@ -15,7 +15,7 @@ const KNOWN_HEADERS: &str = "X-Waxwing-Template, -Data, -From-Name, -Locale, -Ta
 /// What the fields of one message say.
 #[derive(Debug, Default)]
 pub struct XWaxwingHeaders {
-    /// The slug of a template; without it the message is relayed as it is.
+    /// The slug of a template; without it the message is relayed unchanged.
     pub template: Option<String>,
     /// Texts that should each be a JSON object, in order.
     pub data: Vec<String>,

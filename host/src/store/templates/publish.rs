@@ -95,6 +95,18 @@ impl Store {
         if statement.bind(template.edition).run(&mut tx).await? != 1 {
             return Ok(false);
         }
+        if let Published::Again(_) = published {
+            sql("-- publish: who brought it back
+                 INSERT INTO template_republications (template_id, revision, at, author, note)
+                 VALUES ($1, $2, $3, $4, $5)")
+            .bind(template.id)
+            .bind(number(revision))
+            .bind(now.millis())
+            .bind(*author)
+            .bind(*note)
+            .run(&mut tx)
+            .await?;
+        }
         if let (TemplateKind::Template, TemplateOwner::Account(account)) =
             (template.kind, template.owner)
         {

@@ -60,7 +60,10 @@ async fn messages_are_counted_by_the_hour_of_their_identifier_and_by_outcome() {
         .zip([
             AfterAttempt::Delivered,
             AfterAttempt::Delivered,
-            AfterAttempt::Bounced(Suppresses::Nobody),
+            AfterAttempt::Bounced {
+                class: crate::store::records::BounceClass::Refused,
+                suppresses: Suppresses::Nobody,
+            },
         ])
         .map(|(lease, verdict)| settled(lease, verdict))
         .collect();

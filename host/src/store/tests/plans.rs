@@ -7,7 +7,7 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 26] = [
+const SCANS: [(&str, &str); 29] = [
     ("account", "walks over thirty days, which it counts itself"),
     ("template_usage", "walks over thirty days, which it counts itself"),
     ("accounts", "lists all accounts for the command line, on a connection for lists"),
@@ -15,6 +15,15 @@ const SCANS: [(&str, &str); 26] = [
     ("requeue_one_of_each: look", "walks over names that it finds one by one in the index"),
     ("correct_lanes: due later", "walks over the one row that it finds by an index"),
     ("count_domain_checks", "counts sender domains for the pace of a sweep over all of them"),
+    (
+        "destinations",
+        "walks over names that it finds one by one in the index, on a connection for lists",
+    ),
+    (
+        "domains_in_trouble",
+        "reads sender domains for the operator's page, on a connection for lists",
+    ),
+    ("sent_lately", "walks over seven days of hours, which it counts itself"),
     (
         "drop_counts: periods",
         "looks the oldest periods of each account up, once in a run of retention",

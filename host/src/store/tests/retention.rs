@@ -1,4 +1,4 @@
-//! What is dropped, what goes with it, and what has to stay.
+//! Retention: content, messages, events and suppressions past their time are deleted, and nothing else.
 
 use super::*;
 use crate::id::WebhookId;
@@ -43,11 +43,11 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn content_goes_when_its_message_has_rested_and_what_is_known_of_it_stays() {
+async fn content_is_dropped_after_the_final_state_and_the_record_is_kept() {
     let fixture = Fixture::with_credits(5).await;
     let id = fixture.accepted().await;
     fixture.deliver().await;
-    assert_eq!(fixture.drop_content(NOW).await, 0, "it has only just come to rest");
+    assert_eq!(fixture.drop_content(NOW).await, 0, "it has only just reached its final state");
     assert!(fixture.has_body(id).await);
     assert_eq!(fixture.drop_content(NOW.after(Duration::from_millis(1))).await, 1);
     assert!(!fixture.has_body(id).await);
@@ -121,7 +121,7 @@ async fn a_message_goes_with_all_that_is_known_of_it_and_the_ledger_stays() {
 }
 
 #[tokio::test]
-async fn events_stay_until_webhooks_have_been_told() {
+async fn events_are_kept_until_they_are_published() {
     let fixture = Fixture::with_credits(5).await;
     let webhook = NewWebhook {
         id: WebhookId::new(NOW),
@@ -155,7 +155,7 @@ async fn events_stay_until_webhooks_have_been_told() {
 }
 
 #[tokio::test]
-async fn events_of_a_message_that_is_kept_stay_and_young_ones_end_the_walk() {
+async fn events_of_a_kept_message_stay_and_the_scan_stops_at_recent_ones() {
     let fixture = Fixture::with_credits(5).await;
     fixture.accepted().await;
     let walked = fixture.store.drop_events(FAR, 0, 100).await.expect("drops");
@@ -167,7 +167,7 @@ async fn events_of_a_message_that_is_kept_stay_and_young_ones_end_the_walk() {
 }
 
 #[tokio::test]
-async fn one_large_body_is_a_bite_of_its_own() {
+async fn a_batch_is_bounded_in_bytes() {
     let fixture = Fixture::with_credits(5).await;
     let mut job = fixture.job(3, 1).await;
     for slot in &mut job.slots {

@@ -96,7 +96,7 @@ impl Verifier {
         now: Timestamp,
     ) -> Result<Checked, CheckError> {
         let domain = &details.row.domain;
-        tracing::warn!(domain = %domain.name, reason = %unjudged, "sender domain not judged; its state stays as it is");
+        tracing::warn!(domain = %domain.name, reason = %unjudged, "sender domain not judged; its state is unchanged");
         let mut judgement = Judgement::unchanged(&domain.standing);
         judgement.disown(&details.row, lookups);
         let shown = if judgement.lacks {

@@ -16,9 +16,9 @@ use crate::plugin::{CallContext, CallFailure, Pair};
 
 /// Records that a policy may ask for.
 pub const MAX_RECORDS: usize = 40;
-/// Rounds of further lookups.
+/// Rounds of further lookups, at most.
 pub const MAX_ROUNDS: usize = 3;
-/// Names of all rounds together.
+/// Names of all rounds together, at most.
 pub const MAX_NAMES: usize = 20;
 
 /// What came of asking a policy.

@@ -42,7 +42,7 @@ const PUBLIC: &[&str] = &[
     "64:ff9b::8.8.8.8",
 ];
 
-/// All others, with what is said of them.
+/// All others, with the reason.
 const OTHERS: &[(&str, &str)] = &[
     ("0.0.0.0", "this network"),
     ("0.1.2.3", "this network"),
@@ -73,9 +73,9 @@ const OTHERS: &[(&str, &str)] = &[
     ("255.255.255.255", "broadcast"),
     ("::", "unspecified"),
     ("::1", "loopback"),
-    ("::2", "not used any more"),
-    ("::127.0.0.1", "not used any more"),
-    ("::8.8.8.8", "not used any more"),
+    ("::2", "deprecated"),
+    ("::127.0.0.1", "deprecated"),
+    ("::8.8.8.8", "deprecated"),
     ("::ffff:127.0.0.1", "loopback"),
     ("::ffff:10.0.0.1", "private"),
     ("::ffff:169.254.169.254", "link-local"),
@@ -117,13 +117,13 @@ fn only_public_addresses_are_public() {
     for text in PUBLIC {
         let address: IpAddr = text.parse().expect(text);
         assert_eq!(not_public(address), None, "{text}");
-        assert_eq!(Guard::default().address(address), Ok(()), "{text}");
+        assert_eq!(Guard::default().check_address(address), Ok(()), "{text}");
     }
     for (text, why) in OTHERS {
         let address: IpAddr = text.parse().expect(text);
         let found = not_public(address).unwrap_or("public");
         assert!(found.contains(why), "{text}: {found}");
-        assert!(Guard::default().address(address).is_err(), "{text}");
+        assert!(Guard::default().check_address(address).is_err(), "{text}");
     }
 }
 
@@ -131,22 +131,22 @@ fn only_public_addresses_are_public() {
 fn the_operator_allows_networks_and_nothing_beside_them() {
     let guard = allowing(&["127.0.0.2/32", "10.1.0.0/16", "fd00::/8"]);
     for text in ["127.0.0.2", "10.1.255.1", "fd01::1", "::ffff:127.0.0.2", "8.8.8.8"] {
-        assert_eq!(guard.address(text.parse().expect(text)), Ok(()), "{text}");
+        assert_eq!(guard.check_address(text.parse().expect(text)), Ok(()), "{text}");
     }
     for text in
         ["127.0.0.1", "10.2.0.1", "fc01::1", "::ffff:127.0.0.1", "64:ff9b::127.0.0.2", "::1"]
     {
-        assert!(guard.address(text.parse().expect(text)).is_err(), "{text}");
+        assert!(guard.check_address(text.parse().expect(text)).is_err(), "{text}");
     }
 }
 
 #[test]
 fn a_url_is_measured_as_it_is_kept() {
-    let url = |path: &str| allowing(&[]).url(&format!("https://example.com/{path}"));
+    let url = |path: &str| allowing(&[]).check_url(&format!("https://example.com/{path}"));
     let long = "a".repeat(MAX_URL_CHARS - "https://example.com/".len());
     assert_eq!(url(&long).map(|it| it.as_str().len()), Ok(MAX_URL_CHARS));
-    assert_eq!(url(&format!("{long}a")), Err(UrlRefused::TooLong));
-    assert_eq!(url(&"€".repeat(300)), Err(UrlRefused::TooLong), "nine characters each");
+    assert_eq!(url(&format!("{long}a")), Err(InvalidUrl::TooLong));
+    assert_eq!(url(&"€".repeat(300)), Err(InvalidUrl::TooLong), "nine characters each");
     assert!(url(&"€".repeat(200)).is_ok());
 }
 
@@ -182,10 +182,10 @@ fn an_address_in_a_url_is_known_in_every_spelling() {
         "10.0.0.1",
         "192.168.1.1",
     ] {
-        let refused = Guard::default().url(&format!("https://{host}:8443/hooks"));
-        assert!(matches!(refused, Err(UrlRefused::Address(_))), "{host}: {refused:?}");
+        let refused = Guard::default().check_url(&format!("https://{host}:8443/hooks"));
+        assert!(matches!(refused, Err(InvalidUrl::Address(_))), "{host}: {refused:?}");
     }
-    let url = allowing(&["127.0.0.0/8"]).url("https://0x7f.1/hooks").expect("allowed");
+    let url = allowing(&["127.0.0.0/8"]).check_url("https://0x7f.1/hooks").expect("allowed");
     assert_eq!(url.as_str(), "https://127.0.0.1/hooks", "and that is what is connected to");
 }
 
@@ -198,18 +198,18 @@ fn a_url_says_where_and_nothing_else() {
         "https://bücher.example/",
         "https://8.8.8.8/",
     ] {
-        assert!(guard.url(good).is_ok(), "{good}");
+        assert!(guard.check_url(good).is_ok(), "{good}");
     }
-    assert_eq!(guard.url("http://example.com/"), Err(UrlRefused::Scheme));
+    assert_eq!(guard.check_url("http://example.com/"), Err(InvalidUrl::Scheme));
     for scheme in ["ftp", "file", "gopher", "javascript", "ws", "unix", "data"] {
-        let refused = guard.url(&format!("{scheme}://example.com/"));
-        assert_eq!(refused, Err(UrlRefused::Scheme), "{scheme}");
+        let refused = guard.check_url(&format!("{scheme}://example.com/"));
+        assert_eq!(refused, Err(InvalidUrl::Scheme), "{scheme}");
     }
     for user in ["user@", "user:pass@", ":pass@", "example.org@"] {
-        let refused = guard.url(&format!("https://{user}example.com/"));
-        assert_eq!(refused, Err(UrlRefused::Userinfo), "{user}");
+        let refused = guard.check_url(&format!("https://{user}example.com/"));
+        assert_eq!(refused, Err(InvalidUrl::Userinfo), "{user}");
     }
-    assert_eq!(guard.url("https://example.com/#a"), Err(UrlRefused::Fragment));
+    assert_eq!(guard.check_url("https://example.com/#a"), Err(InvalidUrl::Fragment));
     for text in [
         "",
         "example.com",
@@ -219,12 +219,12 @@ fn a_url_says_where_and_nothing_else() {
         "https://[::1",
         "https://1.2.3.4.5/",
     ] {
-        assert!(matches!(guard.url(text), Err(UrlRefused::Malformed(_))), "{text}");
+        assert!(matches!(guard.check_url(text), Err(InvalidUrl::Malformed(_))), "{text}");
     }
     assert_eq!(
-        guard.url(&format!("https://example.com/{}", "a".repeat(2_048))),
-        Err(UrlRefused::TooLong)
+        guard.check_url(&format!("https://example.com/{}", "a".repeat(2_048))),
+        Err(InvalidUrl::TooLong)
     );
-    let lab = Guard { schemes: Schemes::HttpToo, allowed: Vec::new() };
-    assert!(lab.url("http://example.com/").is_ok());
+    let lab = Guard { schemes: Schemes::HttpAndHttps, allowed: Vec::new() };
+    assert!(lab.check_url("http://example.com/").is_ok());
 }

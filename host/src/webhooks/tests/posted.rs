@@ -21,7 +21,7 @@ const LETTER: WebhookRequest<'static> = WebhookRequest {
 
 async fn post(say: Say) -> Reply {
     let endpoint = Endpoint::start([say.clone()]).await;
-    let guard = guard(Schemes::HttpToo, &["127.0.0.1"]);
+    let guard = guard(Schemes::HttpAndHttps, &["127.0.0.1"]);
     let time = if matches!(say, Say::Nothing) { SHORT } else { TIME };
     poster(&guard, None, time).post(&endpoint.url(), LETTER).await
 }
@@ -33,7 +33,7 @@ fn error(reply: &Reply) -> &str {
 #[tokio::test]
 async fn the_request_is_that_of_standard_webhooks() {
     let endpoint = Endpoint::start([status(204, "")]).await;
-    let guard = guard(Schemes::HttpToo, &["127.0.0.1"]);
+    let guard = guard(Schemes::HttpAndHttps, &["127.0.0.1"]);
     let poster = poster(&guard, None, TIME);
     for _ in 0..3 {
         let reply = poster.post(&endpoint.url(), LETTER).await;
@@ -81,7 +81,7 @@ async fn a_silent_endpoint_and_one_that_breaks_off_are_told_apart() {
     assert!(error(&reply).starts_with("the connection broke"), "{reply:?}");
     let reply = post(Say::Bytes("SSH-2.0-OpenSSH\r\n".to_owned())).await;
     assert!(error(&reply).starts_with("the connection broke"), "{reply:?}");
-    let guard = guard(Schemes::HttpToo, &["127.0.0.1"]);
+    let guard = guard(Schemes::HttpAndHttps, &["127.0.0.1"]);
     let reply = poster(&guard, None, TIME).post("http://127.0.0.1:1/", LETTER).await;
     assert!(error(&reply).starts_with("cannot connect"), "{reply:?}");
 }
@@ -136,7 +136,7 @@ async fn a_name_that_leads_inside_is_not_connected_to() {
     dns.ip("mixed.example", "8.8.8.8".parse().expect("an address"));
     dns.ip("mixed.example", "::1".parse().expect("an address"));
     dns.cname("alias.example", "n0.example");
-    let guard = guard(Schemes::HttpToo, &[]);
+    let guard = guard(Schemes::HttpAndHttps, &[]);
     let poster = poster(&guard, Some(&dns), TIME);
     let names = (0..private.len()).map(|n| format!("n{n}.example"));
     let names = names.chain(["both.example", "mixed.example", "alias.example"].map(str::to_owned));

@@ -7,7 +7,7 @@ use crate::filter::{Args, Outcome, Refused};
 use crate::locale::{self, ENGLISH, Locale, Style, is_zone, local_time};
 use crate::value::Value;
 
-/// What is not a date stays as it is, as in Ruby.
+/// A value that is not a date is returned unchanged, as in Ruby.
 pub fn date<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
     let Some(pattern) = first(args) else { return written(it, args, locale::date) };
     let pattern = pattern.to_text();

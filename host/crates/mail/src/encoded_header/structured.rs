@@ -1,6 +1,6 @@
 //! Walks over a structured value (RFC 5322 section 3.2): words, quotes, comments, angle brackets.
 
-use super::{NotEncodable, Output, Run, Taken};
+use super::{NotEncodable, Output, Run};
 
 /// What begins something other than a word.
 const SPECIAL: [char; 10] = [' ', '\t', ',', ':', ';', '(', ')', '<', '>', '"'];
@@ -14,7 +14,7 @@ pub(super) enum Words {
     CommentsOnly,
 }
 
-/// Writes a value, and encodes what has letters beyond ASCII.
+/// Writes a value, and encodes what is not ASCII.
 pub(super) fn write(
     value: &str,
     words: Words,
@@ -35,15 +35,11 @@ pub(super) fn write(
             || (first != '(' && first != '"' && piece.contains('@'));
         let is_apart = run.text.is_empty() || first == '<';
         if is_address && !(piece.is_ascii() && is_apart) {
-            return Err(NotEncodable::Address);
+            return Err(NotEncodable::Place);
         }
         let may_run = words == Words::Names && !matches!(first, '(' | '<') && !is_address;
         let is_quoted_ascii = first == '"' && piece.is_ascii();
-        if may_run
-            && !is_quoted_ascii
-            && !run.text.is_empty()
-            && run.take(&text, blanks) == Taken::Yes
-        {
+        if may_run && !is_quoted_ascii && !run.text.is_empty() && run.take(&text, blanks) {
             blanks = "";
             continue;
         }
@@ -52,7 +48,7 @@ pub(super) fn write(
             output.blank();
         }
         blanks = "";
-        if may_run && !is_quoted_ascii && run.take(&text, "") == Taken::Yes {
+        if may_run && !is_quoted_ascii && run.take(&text, "") {
             continue;
         }
         if piece.is_ascii() {
@@ -63,7 +59,7 @@ pub(super) fn write(
             output.encoded(&inside.replace('\\', ""));
             output.plain(")");
         } else {
-            return Err(NotEncodable::Address);
+            return Err(NotEncodable::Place);
         }
     }
     output.run(&mut run);
@@ -87,7 +83,7 @@ pub(super) fn split(value: &str, separator: char) -> Result<Vec<&str>, NotEncoda
     Ok(parts)
 }
 
-/// The content of quotes; another text as it is.
+/// The content of quotes; any other text unchanged.
 pub(super) fn unquoted(text: &str) -> Result<String, NotEncodable> {
     let Some(inside) = text.strip_prefix('"') else { return Ok(text.to_owned()) };
     let mut content = String::with_capacity(inside.len());

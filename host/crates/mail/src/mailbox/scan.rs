@@ -2,7 +2,7 @@
 
 use super::InvalidMailbox;
 
-/// Comments in comments.
+/// Comments in comments, at most.
 const MAX_DEPTH: usize = 8;
 /// Special outside quotes (RFC 5322 section 3.2.3), but for those that begin a piece or belong to
 /// an address.

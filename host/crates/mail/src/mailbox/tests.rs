@@ -64,7 +64,7 @@ fn a_list_is_read_in_order() {
 
 #[test]
 fn what_receivers_read_differently_is_refused() {
-    use InvalidMailbox::{AfterAddress, Ambiguous, OtherAddress};
+    use InvalidMailbox::{AfterAddress, Ambiguous, CommentAddress, OtherAddress};
     for (value, expected) in [
         ("<a@example.com> <b@other.example>", AfterAddress),
         ("<a@example.com> b@other.example", AfterAddress),
@@ -74,9 +74,9 @@ fn what_receivers_read_differently_is_refused() {
         ("Ada b@other.example <a@example.com>", OtherAddress),
         ("b@other.example; <a@example.com>", InvalidMailbox::Special(';')),
         ("Ada @ Shop <a@example.com>", OtherAddress),
-        ("(b@other.example) a@example.com", OtherAddress),
-        ("a@example.com (<b@other.example>)", OtherAddress),
-        ("Ada (b@other.example,) <a@example.com>", OtherAddress),
+        ("(b@other.example) a@example.com", CommentAddress),
+        ("a@example.com (<b@other.example>)", CommentAddress),
+        ("Ada (b@other.example,) <a@example.com>", CommentAddress),
         ("\"<b@other.example>\"@example.com", Ambiguous),
         ("\"b@other.example\"@example.com", Ambiguous),
         ("=?utf-8?q?b=40other.example=00?=@example.com", Ambiguous),

@@ -2,10 +2,10 @@
 //! enclose the message.
 
 use super::address;
-use super::part::{Fields, Parts};
+use super::mime::{Fields, ReportMessage};
 use crate::address::EmailAddress;
 
-/// Recipients of one complaint that are read.
+/// Recipients of one complaint that are read, at most.
 const MAX_RECIPIENTS: usize = 20;
 
 /// That somebody complains about a message.
@@ -38,11 +38,11 @@ pub enum ComplaintKind {
 }
 
 /// Reads a complaint; none if it is no such report.
-pub(super) fn read(parts: &Parts<'_>) -> Option<Complaint> {
+pub(super) fn read(parts: &ReportMessage<'_>) -> Option<Complaint> {
     standard(parts).or_else(|| enclosed(parts))
 }
 
-fn standard(parts: &Parts<'_>) -> Option<Complaint> {
+fn standard(parts: &ReportMessage<'_>) -> Option<Complaint> {
     if !parts.media_type.starts_with("multipart/") {
         return None;
     }
@@ -70,21 +70,21 @@ fn standard(parts: &Parts<'_>) -> Option<Complaint> {
 }
 
 /// Outlook.com's programme: the subject says it, and the message is enclosed.
-fn enclosed(parts: &Parts<'_>) -> Option<Complaint> {
+fn enclosed(parts: &ReportMessage<'_>) -> Option<Complaint> {
     let subject = parts.subject().to_ascii_lowercase();
     if !subject.starts_with("complaint about message from ") {
         return None;
     }
-    let quoted = parts.quoted()?;
+    let quoted = parts.original_fields()?;
     let mut complaint = of_quoted(ComplaintKind::Abuse, parts);
     complaint.recipients =
         quoted.value("x-hmxmroriginalrecipient").and_then(address).into_iter().collect();
     Some(complaint)
 }
 
-/// What the message itself tells.
-fn of_quoted(kind: ComplaintKind, parts: &Parts<'_>) -> Complaint {
-    let quoted = parts.quoted();
+/// The facts that the original message shows.
+fn of_quoted(kind: ComplaintKind, parts: &ReportMessage<'_>) -> Complaint {
+    let quoted = parts.original_fields();
     let value = |name: &str| quoted.as_ref().and_then(|it| it.value(name));
     let message_id = value("message-id").and_then(|it| {
         let inside =
@@ -98,7 +98,7 @@ fn of_quoted(kind: ComplaintKind, parts: &Parts<'_>) -> Complaint {
         recipients: Vec::new(),
         message_id,
         author: value("from").and_then(author),
-        header: parts.quoted_header(),
+        header: parts.original_header_bytes(),
     }
 }
 

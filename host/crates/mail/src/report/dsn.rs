@@ -1,14 +1,14 @@
 //! Delivery status notifications (RFC 3464, 6533), also those whose part has another media type.
 
-use super::part::{Field, Fields, Parts};
+use super::mime::{Field, Fields, ReportMessage};
 use super::{Action, RecipientStatus, address, tidy};
-use crate::status::{Class, EnhancedCode};
+use crate::status::{EnhancedCode, StatusClass};
 
-/// Recipients of one report that are read.
+/// Recipients of one report that are read, at most.
 const MAX_RECIPIENTS: usize = 200;
 
 /// What a report says of each recipient; nothing if it is no such report.
-pub(super) fn read(parts: &Parts<'_>) -> Vec<RecipientStatus> {
+pub(super) fn read(parts: &ReportMessage<'_>) -> Vec<RecipientStatus> {
     const STANDARD: [&str; 2] = ["message/delivery-status", "message/global-delivery-status"];
     for media_type in STANDARD {
         if let Some(leaf) = parts.leaf(media_type) {
@@ -27,7 +27,7 @@ pub(super) fn read(parts: &Parts<'_>) -> Vec<RecipientStatus> {
     found.unwrap_or_default()
 }
 
-/// Parts that quote the returned message are skipped: that message may itself be a DSN.
+/// Parts that enclose the returned message are skipped: that message may itself be a DSN.
 fn is_quotation(media_type: &str) -> bool {
     [
         "message/rfc822",
@@ -107,9 +107,9 @@ fn action(value: &str) -> Option<Action> {
 /// What happened, where the report has only its code.
 fn implied(status: EnhancedCode) -> Action {
     match status.class() {
-        Class::Success => Action::Delivered,
-        Class::Temporary => Action::Delayed,
-        Class::Permanent => Action::Failed,
+        StatusClass::Success => Action::Delivered,
+        StatusClass::Temporary => Action::Delayed,
+        StatusClass::Permanent => Action::Failed,
     }
 }
 

@@ -2,17 +2,17 @@
 //!
 //! When in doubt the message is not a bounce: an automatic reply must not fail a message.
 
-use super::part::Parts;
+use super::mime::ReportMessage;
 use super::{Action, RecipientStatus, address, reply, tidy};
 use crate::status::EnhancedCode;
 
-/// Characters of the text that are searched.
+/// Characters of the text that are searched, at most.
 const MAX_TEXT_CHARS: usize = 32 << 10;
-/// Recipients of one report that are read.
+/// Recipients of one report that are read, at most.
 const MAX_RECIPIENTS: usize = 50;
 
 /// What the text of a bounce says; nothing if it is none.
-pub(super) fn read(parts: &Parts<'_>) -> Vec<RecipientStatus> {
+pub(super) fn read(parts: &ReportMessage<'_>) -> Vec<RecipientStatus> {
     if is_automatic_reply(parts) {
         return Vec::new();
     }
@@ -31,7 +31,7 @@ pub(super) fn read(parts: &Parts<'_>) -> Vec<RecipientStatus> {
 }
 
 /// Somebody is away, or wants to know who writes (RFC 3834, and what came before it).
-fn is_automatic_reply(parts: &Parts<'_>) -> bool {
+fn is_automatic_reply(parts: &ReportMessage<'_>) -> bool {
     const SUBJECTS: [&str; 12] = [
         "abwesen",
         "auto reply",
@@ -110,7 +110,7 @@ fn before_returned_message(text: &str) -> &str {
 }
 
 /// Exim names the recipients in a field, and says why below each.
-fn exim(parts: &Parts<'_>, text: &str, action: Action) -> Vec<RecipientStatus> {
+fn exim(parts: &ReportMessage<'_>, text: &str, action: Action) -> Vec<RecipientStatus> {
     let named = parts.header.all("x-failed-recipients").flat_map(|it| it.split(','));
     let named = named.filter_map(address).take(MAX_RECIPIENTS);
     named
@@ -159,7 +159,7 @@ fn qmail(text: &str, action: Action) -> Vec<RecipientStatus> {
 }
 
 /// Free text, from a mail system only.
-fn free_text(parts: &Parts<'_>, text: &str, action: Action) -> Option<RecipientStatus> {
+fn free_text(parts: &ReportMessage<'_>, text: &str, action: Action) -> Option<RecipientStatus> {
     const FAILED: [&str; 26] = [
         "an error has occurred while attempting to deliver",
         "cannot be delivered",
@@ -204,7 +204,7 @@ fn free_text(parts: &Parts<'_>, text: &str, action: Action) -> Option<RecipientS
 }
 
 /// Whether From is a name that mail systems give themselves.
-fn is_from_mail_system(parts: &Parts<'_>) -> bool {
+fn is_from_mail_system(parts: &ReportMessage<'_>) -> bool {
     const NAMES: [&str; 6] = [
         "mail deliver",
         "mailer daemon",

@@ -1,4 +1,4 @@
-//! Content without parts, in the shortest of the encodings that leave ASCII (RFC 2045 section 6).
+//! Content without parts, in the probably shortest of the encodings whose output is ASCII (RFC 2045 section 6).
 
 use std::borrow::Cow;
 
@@ -35,12 +35,12 @@ impl<'a> Leaf<'a> {
         Self { content, encoding }
     }
 
-    /// What was base64 before stays so: its octets need not end with a line.
+    /// Content that was base64 before stays so: its octets need not end with a line end.
     pub fn base64(content: Vec<u8>) -> Self {
         Self { content: Cow::Owned(content), encoding: Encoding::Base64 }
     }
 
-    /// As Content-Transfer-Encoding calls it.
+    /// The value of Content-Transfer-Encoding.
     pub fn encoding(&self) -> &'static str {
         match self.encoding {
             Encoding::SevenBit => "7bit",
@@ -49,8 +49,8 @@ impl<'a> Leaf<'a> {
         }
     }
 
-    /// Whether the line end of the content is in the encoding, and none behind it.
-    pub fn has_lost_its_end(&self) -> bool {
+    /// Whether the written form does not end in CRLF (base64).
+    pub fn lacks_final_crlf(&self) -> bool {
         self.encoding == Encoding::Base64
     }
 

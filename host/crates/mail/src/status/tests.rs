@@ -38,7 +38,7 @@ fn a_code_is_found_at_the_start_or_in_the_form_of_qmail() {
 }
 
 #[test]
-fn a_dead_address_is_hard() {
+fn a_dead_address_is_recognised() {
     for (code, text) in [
         (550, "5.1.1 The email account that you tried to reach does not exist."),
         (
@@ -243,7 +243,7 @@ proptest! {
 
     #[test]
     fn an_enhanced_code_round_trips_through_its_text(class in 0usize..3, subject in 0u16..1000, detail in 0u16..1000) {
-        let class = [Class::Success, Class::Temporary, Class::Permanent][class];
+        let class = [StatusClass::Success, StatusClass::Temporary, StatusClass::Permanent][class];
         let code = EnhancedCode::new(class, subject, detail).expect("in bounds");
         prop_assert_eq!(code.to_string().parse(), Ok(code));
     }

@@ -1,12 +1,14 @@
-//! The words of a refusal that has no code to go by. In doubt they say nothing.
+//! What the text of a permanent refusal says about the address. Read where the codes are missing, general or known
+//! to be misused; in doubt the answer is no.
 
-/// How words begin that are about the sender, the message or the hour, not about the address.
-const ABOUT_US: [&str; 49] = [
+/// Word beginnings that show a reason other than a dead address: the sender, the message, the time, a full
+/// mailbox.
+const NOT_A_DEAD_ADDRESS: [&str; 47] = [
     "access",
     "allow",
     "authentic",
-    "authoriz",
     "authoris",
+    "authoriz",
     "banned",
     "black list",
     "blacklist",
@@ -24,10 +26,8 @@ const ABOUT_US: [&str; 49] = [
     "later",
     "limit",
     "listed",
-    "over quota",
     "permi",
-    "policy",
-    "policies",
+    "polic",
     "prohibit",
     "ptr",
     "quota",
@@ -53,8 +53,9 @@ const ABOUT_US: [&str; 49] = [
     "virus",
 ];
 
-/// What is said of a mailbox that does not exist, in the words that servers are known for.
-const NO_MAILBOX: [&str; 39] = [
+/// Texts that servers are known to send for an address that takes no mail: an unknown or disabled mailbox, an
+/// unknown domain.
+const DEAD_ADDRESS: [&str; 39] = [
     "account has been disabled",
     "account is disabled",
     "account that you tried to reach does not exist",
@@ -96,21 +97,21 @@ const NO_MAILBOX: [&str; 39] = [
     "user unknown",
 ];
 
-/// Whether the words speak of us or of this message.
-pub(super) fn about_us(text: &str) -> bool {
-    let text = plain(text);
+/// Whether the text gives a reason other than a dead address.
+pub(super) fn has_other_reason(text: &str) -> bool {
+    let text = normalized(text);
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let spaced = words.fold(String::from(" "), |text, word| text + word + " ");
-    ABOUT_US.iter().any(|begin| spaced.contains(&format!(" {begin}")))
+    NOT_A_DEAD_ADDRESS.iter().any(|begin| spaced.contains(&format!(" {begin}")))
 }
 
-/// Whether the words say that there is no such mailbox, and nothing about us.
-pub(super) fn no_mailbox(text: &str) -> bool {
-    if about_us(text) {
+/// Whether the text says that the address takes no mail, and gives no other reason.
+pub(super) fn names_dead_address(text: &str) -> bool {
+    if has_other_reason(text) {
         return false;
     }
-    let text = plain(text);
-    NO_MAILBOX.iter().any(|words| text.contains(words))
+    let text = normalized(text);
+    DEAD_ADDRESS.iter().any(|words| text.contains(words))
         || ["user", "mailbox", "account", "recipient"].iter().any(|noun| {
             text.split_once(noun).is_some_and(|(_, rest)| {
                 let near: String = rest.chars().take(40).collect();
@@ -119,8 +120,8 @@ pub(super) fn no_mailbox(text: &str) -> bool {
         })
 }
 
-/// Whether the words of a refusal of an address are in truth about the sender's reputation.
-pub(super) fn blocks_us(text: &str) -> bool {
+/// Whether the refusal of an address is in truth about the sender's reputation.
+pub(super) fn cites_reputation(text: &str) -> bool {
     let lower = text.to_lowercase();
     let words = lower.split_whitespace().filter(|word| !word.contains('@'));
     let text = words.collect::<Vec<_>>().join(" ");
@@ -129,19 +130,19 @@ pub(super) fn blocks_us(text: &str) -> bool {
         .any(|it| text.contains(it))
 }
 
-/// Whether a name server has answered what nobody understands.
-pub(super) fn about_name_servers(text: &str) -> bool {
-    plain(text).contains("malformed")
+/// Whether the text blames a malformed DNS answer.
+pub(super) fn cites_dns_failure(text: &str) -> bool {
+    normalized(text).contains("malformed")
 }
 
 /// The words of directory-based edge blocking in Exchange Online.
 pub(super) fn not_in_directory(text: &str) -> bool {
-    plain(text).contains("recipient address rejected: access denied")
+    normalized(text).contains("recipient address rejected: access denied")
 }
 
 /// Lower case, one space between words, without addresses, links and hosts: these are not the server's
 /// words.
-fn plain(text: &str) -> String {
+fn normalized(text: &str) -> String {
     let named = |word: &str| {
         let inside = word.trim_matches(|c: char| !c.is_alphanumeric());
         word.contains('@') || word.contains("://") || inside.contains('.')

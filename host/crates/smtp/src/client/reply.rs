@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::reader::Lines;
 
-/// Characters of a reply's text that are kept.
+/// Characters of a reply's text that are kept, at most.
 const MAX_TEXT: usize = 1_000;
 
 /// What a server says.

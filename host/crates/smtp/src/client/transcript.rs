@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 const HEAD: usize = 4 << 10;
 /// Octets of the last lines.
 const TAIL: usize = (4 << 10) - 64;
-/// Octets of one line, its mark included.
+/// Octets of one line, its mark included, at most.
 const MAX_LINE: usize = 1 << 10;
 const MORE: &str = "…";
 
@@ -46,7 +46,7 @@ impl Transcript {
         self.secrets = secrets;
     }
 
-    /// What was said since the last time.
+    /// The transcript since the last call.
     pub fn take(&mut self) -> String {
         let mut text = std::mem::take(&mut self.head);
         if self.left_out > 0 {

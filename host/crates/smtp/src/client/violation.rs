@@ -18,7 +18,7 @@ pub enum Violation {
     #[error("the server answers {0} where that means nothing")]
     Unexpected(u16),
     /// A reply without a command, so that replies no longer match commands.
-    #[error("the server speaks without being asked")]
+    #[error("the server sends a reply to no command")]
     Unsolicited,
     /// Octets behind the reply to STARTTLS: somebody put them in (CVE-2011-0411).
     #[error("there is plain text behind the reply to STARTTLS")]

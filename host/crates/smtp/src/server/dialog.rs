@@ -30,9 +30,9 @@ pub use step::{Accepted, BareNewline, Dismissal, Mail, Security, Stage, Step, Te
 
 /// Replies that gather before they are written although more input is there.
 const FLUSH: usize = 8 * 1024;
-/// Errors between two accepted messages.
+/// Errors between two accepted messages, at most.
 const MAX_ERRORS: u32 = 20;
-/// Failed logins in a session.
+/// Failed logins in a session, at most.
 const MAX_FAILED_LOGINS: u32 = 3;
 
 /// One session: the driver calls [`Dialog::next`] and does what the [`Step`] says, again and again.

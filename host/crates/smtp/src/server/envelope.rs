@@ -9,7 +9,7 @@ use crate::server::data::Content;
 pub struct Envelope {
     /// None is the empty path, `<>`.
     pub sender: Option<EmailAddress>,
-    /// Whether this MAIL said SMTPUTF8 (RFC 6531).
+    /// Whether this MAIL had the parameter SMTPUTF8 (RFC 6531).
     pub utf8: bool,
     /// Each once, as they came.
     pub recipients: Vec<EmailAddress>,

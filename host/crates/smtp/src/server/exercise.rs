@@ -20,7 +20,7 @@ const MAX_LINE_OCTETS: usize = 2048;
 /// What a session came to.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Played {
-    /// All that was said.
+    /// All replies.
     pub output: Vec<u8>,
     /// What the driver was asked, without the requests to write.
     pub steps: Vec<Step>,

@@ -1,15 +1,15 @@
 //! Everything that the relay says: the only place with reply codes (RFC 5321, RFC 3463).
 //!
-//! What is said is ASCII, a line at most 512 octets long, and never holds a line break of its own.
+//! A reply is ASCII, a line at most 512 octets long, and never holds a line break of its own.
 
 mod list;
 
 pub use list::{Reply, Topic};
 
-/// Octets of a line with its CRLF (RFC 5321 section 4.5.3.1.5).
+/// Octets of a line with its CRLF (RFC 5321 section 4.5.3.1.5), at most.
 const MAX_LINE_OCTETS: usize = 512;
 
-/// One of the closed list of replies, and the words that it is said with.
+/// One of the closed list of replies, and its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub reply: Reply,

@@ -70,7 +70,7 @@ impl fmt::Debug for Exchange {
 pub enum Progress {
     /// The server sends a challenge.
     More(Exchange),
-    /// The client has said everything.
+    /// The client has sent everything.
     Done(Credentials),
 }
 

@@ -35,7 +35,7 @@ pub struct Findings {
     pub costs: Vec<Costs>,
 }
 
-/// Only policies can be told how to use their instances.
+/// Only policies have a setting for the use of their instances.
 impl Times {
     pub fn new(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();

@@ -23,8 +23,8 @@ pub enum BuildError {
     /// A program cannot be started.
     #[error("`{command}` cannot be started: {source}")]
     Start { command: String, source: io::Error },
-    /// A program said no; its own words went to standard error.
-    #[error("`{command}` failed ({status}); what it said is above.{}", advice.map_or_else(String::new, |it| format!(" {it}")))]
+    /// A program failed; its own error went to standard error.
+    #[error("`{command}` failed ({status}); its output is above.{}", advice.map_or_else(String::new, |it| format!(" {it}")))]
     Failed {
         command: String,
         status: ExitStatus,

@@ -10,7 +10,7 @@ use super::slots::{items, text};
 use super::{OnlineError, Server, WASM, read};
 use crate::cli::output;
 
-/// List what plugins decided: for each send, which plugin said what, why, and how long it took
+/// List the decisions of plugins: for each send the plugin, its answer, the reason and the duration
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   waxwing plugin decisions --refusals

@@ -44,7 +44,7 @@ pub struct StsPolicyFetcher {
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StsFetchError {
-    #[error("its host cannot be asked")]
+    #[error("the request to its host failed")]
     Request(#[from] reqwest::Error),
     #[error("its host answers with status {0}")]
     Status(StatusCode),

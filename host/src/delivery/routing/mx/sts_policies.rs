@@ -9,7 +9,7 @@ use super::mta_sts_fetch::{StsFetchError, StsPolicyFetcher};
 use super::no_hosts::{MAX_TTL, NoHosts};
 use crate::clock::{Clock, Timestamp};
 use crate::dns::{RecordType, Resolver, text};
-use crate::mail::mta_sts::{Mode, StsPolicy, announced};
+use crate::mail::mta_sts::{Mode, StsPolicy, record_id};
 use crate::store::{Store, StsRow};
 
 /// How often a policy is fetched again although its `id` is the same (section 10.2).
@@ -101,7 +101,7 @@ impl StsPolicies {
         let seen = self.resolver.look_up(&name, RecordType::Txt).await;
         let records: Vec<Vec<u8>> =
             seen.outcome.answers().iter().map(|it| text(&it.data)).collect();
-        announced(&records)
+        record_id(&records)
     }
 
     async fn keep(&self, domain: &str, id: String, policy: StsPolicy) -> AppliedPolicy {

@@ -1,10 +1,11 @@
-//! Inputs in and out.
+//! Recorded calls through their JSON form, and what is refused.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::{Call, Input};
 use crate::plugin::kinds::domain::{Observation, Outcome};
+use crate::plugin::kinds::mjml::Document;
 use crate::plugin::kinds::plan::{Account, Channel, UseRequest};
 use crate::plugin::kinds::renderer::{Part, Source, Template};
 use crate::plugin::runtime::bindings::types::{CallContext, Pair};
@@ -18,13 +19,10 @@ fn refused(kind: Kind, json: &Value) -> String {
     Call::from_json(kind, json).expect_err("refused").to_string()
 }
 
-fn round(call: &Call) -> Call {
-    read(call.kind(), &call.to_json())
-}
-
 #[track_caller]
 fn comes_back(call: &Call) {
-    assert_eq!(format!("{:?}", round(call)), format!("{call:?}"));
+    let back = read(call.kind(), &call.to_json());
+    assert_eq!(format!("{back:?}"), format!("{call:?}"));
 }
 
 fn plan_input() -> Value {
@@ -83,6 +81,16 @@ fn render_input() -> Value {
     })
 }
 
+fn mjml_input() -> Value {
+    json!({
+        "nowUnixMs": 0,
+        "locale": null,
+        "extra": {},
+        "source": "<mjml><mj-body></mj-body></mjml>",
+        "includes": { "footer": "<mj-text>bye</mj-text>" },
+    })
+}
+
 #[test]
 fn a_whole_input_of_each_kind_is_written_as_it_was_read() {
     let mut require = judge_input();
@@ -92,7 +100,9 @@ fn a_whole_input_of_each_kind_is_written_as_it_was_read() {
         (Kind::Domain, judge_input()),
         (Kind::Domain, require),
         (Kind::Renderer, render_input()),
+        (Kind::Mjml, mjml_input()),
     ];
+    assert!(Kind::ALL.iter().all(|kind| inputs.iter().any(|(it, _)| it == kind)));
     for (kind, input) in inputs {
         let call = read(kind, &input);
         assert_eq!(call.kind(), kind);
@@ -134,7 +144,7 @@ fn a_domain_is_judged_only_where_something_was_seen() {
 
 #[test]
 fn everything_may_be_left_out() {
-    for kind in [Kind::Plan, Kind::Domain, Kind::Renderer] {
+    for kind in Kind::ALL {
         let call = read(kind, &json!({}));
         assert_eq!(call.settings, None);
         assert_eq!(call.context.call_id, "");
@@ -329,7 +339,10 @@ fn calls() -> impl Strategy<Value = Call> {
             .prop_map(|(who, uses)| Input::Plan { who, uses }),
         (templates(), any::<String>())
             .prop_map(|(template, data)| Input::Render { template, data }),
+        Just(Input::Require { domain: domain.clone() }),
         seen.prop_map(move |seen| Input::Judge { domain: domain.clone(), seen }),
+        (any::<String>(), pairs())
+            .prop_map(|(source, includes)| Input::Mjml { document: Document { source, includes } }),
     ];
     let settings = prop_oneof![Just(None), ".{0,4}".prop_map(|key| Some(json!({ key: 1 })))];
     (contexts(), settings, input).prop_map(|(context, settings, input)| Call {

@@ -40,8 +40,8 @@ pub fn run(limits: CompileLimits) -> ExitCode {
     match bound(limits).and_then(|()| compile()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // The parent reads it as this process's last words; where it cannot, nobody does.
-            let _last_words = writeln!(io::stderr(), "{error}");
+            // The parent reads the first KiB of it; if the parent is gone, nobody does.
+            let _written = writeln!(io::stderr(), "{error}");
             ExitCode::FAILURE
         }
     }

@@ -286,7 +286,7 @@ pub async fn find_blame(report: FailureReport, other: InstalledPlugin) -> JobOut
 }
 
 async fn blame(report: &FailureReport, other: InstalledPlugin) -> Blame {
-    let (answer, failure) = other.answer(&report.call).await;
+    let (answer, failure) = other.dry_run(&report.call).await;
     let traps = failure.is_some_and(|failure| failure.is_trap());
     match (report.failure.is_trap(), send_outcome::is_failure(other.kind(), &answer)) {
         (true, _) if traps => {}
@@ -304,7 +304,7 @@ async fn blame(report: &FailureReport, other: InstalledPlugin) -> Blame {
         (InstalledPlugin::Renderer(it), Some(version), Input::Render { template, data }) => {
             let (key, example) = (version.key, &version.example);
             let template = || template.clone();
-            match it.policy.blame(key, template, &report.call.context, data, example).await {
+            match it.plugin.blame(key, template, &report.call.context, data, example).await {
                 renderer::Blame::Data => Blame::Call,
                 renderer::Blame::Template => Blame::Input,
             }

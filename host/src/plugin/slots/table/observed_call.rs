@@ -115,7 +115,7 @@ impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> ObservedCall<'_, P, R> {
     fn sample(&self, answer: Value, trapped: bool) -> Sample {
         let plugin = (self.plugin)();
         let mut call = (self.record)();
-        call.settings = Some(plugin.recipe().settings.clone());
+        call.settings = Some(plugin.generation_config().settings.clone());
         let identity = plugin.identity();
         let (slot, digest) = (identity.slot.clone(), identity.digest.clone());
         Sample { slot, digest, call, answer, trapped }

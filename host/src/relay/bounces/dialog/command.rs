@@ -9,7 +9,7 @@ use waxwing_smtp::server::reply::{Answer, Reply};
 use super::{Dialog, Envelope, Protection, State};
 use crate::relay::bounces::{Addresses, Recipient};
 
-/// Recipients of one message.
+/// Recipients of one message, at most.
 pub(super) const MAX_RECIPIENTS: usize = 20;
 
 impl Dialog {

@@ -27,7 +27,7 @@ impl Dialog {
     }
 
     pub(super) fn auth(&mut self, argument: &[u8]) -> Outcome {
-        self.need_hello()?;
+        self.expect_hello()?;
         if self.security == Security::Plain {
             return Err(Reply::TlsRequired.into());
         }

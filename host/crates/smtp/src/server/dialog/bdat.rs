@@ -24,7 +24,7 @@ pub struct Chunk {
 enum Fate {
     /// They are part of the message.
     Kept,
-    /// They are thrown away, and then this is said.
+    /// They are discarded, and then this is the reply.
     Refused(Answer),
 }
 

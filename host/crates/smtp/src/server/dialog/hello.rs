@@ -7,8 +7,8 @@ use crate::server::command::{client_name, expect_no_argument};
 use crate::server::reply::{Answer, Reply};
 
 impl Dialog {
-    /// The handshake is done. What came before it is forgotten, the input is emptied: it may have
-    /// been put there by somebody in between.
+    /// TLS is up: hello, envelope and buffered input are dropped (STARTTLS injection, RFC 3207 section 4.2). Does
+    /// nothing unless a handshake was pending.
     pub fn secured(&mut self, input: &mut BytesMut) {
         if matches!(self.state, State::Asked(Question::Handshake)) {
             input.clear();
@@ -21,7 +21,7 @@ impl Dialog {
 
     pub(super) fn ehlo(&mut self, argument: &[u8]) -> Outcome {
         let name = client_name(argument)?.to_owned();
-        self.greeted_by(name);
+        self.set_hello(name);
         let mut lines = vec![
             self.terms.hostname.clone(),
             "PIPELINING".to_owned(),
@@ -42,7 +42,7 @@ impl Dialog {
 
     pub(super) fn helo(&mut self, argument: &[u8]) -> Outcome {
         let name = client_name(argument)?.to_owned();
-        self.greeted_by(name);
+        self.set_hello(name);
         self.say(Reply::Hello.with(self.terms.hostname.clone()));
         Ok(None)
     }
@@ -52,7 +52,7 @@ impl Dialog {
         match self.security {
             Security::Tls => Err(Reply::OutOfOrder.with("the session is encrypted already")),
             Security::Plain => {
-                self.need_hello()?;
+                self.expect_hello()?;
                 self.say(Reply::HandshakeReady);
                 self.state = State::Asked(Question::Handshake);
                 Ok(Some(Step::StartTls))
@@ -60,15 +60,15 @@ impl Dialog {
         }
     }
 
-    pub(super) fn need_hello(&self) -> Result<(), Answer> {
+    pub(super) fn expect_hello(&self) -> Result<(), Answer> {
         match self.hello {
             Some(_) => Ok(()),
             None => Err(Reply::OutOfOrder.with("send EHLO first")),
         }
     }
 
-    /// A greeting ends the transaction and leaves the login as it is.
-    fn greeted_by(&mut self, name: String) {
+    /// EHLO and HELO end the transaction and keep the login.
+    fn set_hello(&mut self, name: String) {
         self.hello = Some(name);
         self.envelope = None;
     }

@@ -23,7 +23,7 @@ impl Dialog {
     }
 
     pub(super) fn mail(&mut self, argument: &[u8]) -> Outcome {
-        self.need_hello()?;
+        self.expect_hello()?;
         match (self.login, self.security) {
             (Login::Authenticated, _) => {}
             (Login::Anonymous, Security::Tls) => return Err(Reply::LoginRequired.into()),

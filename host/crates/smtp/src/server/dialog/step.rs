@@ -66,7 +66,7 @@ pub struct Mail {
 /// What a message was stored as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accepted {
-    /// What the client is told that they are called, one for each recipient.
+    /// The identifiers for the reply, one for each recipient.
     pub ids: Vec<String>,
     /// How many of them are not sent, because their recipient is on the suppression list.
     pub suppressed: usize,

@@ -26,7 +26,7 @@ macro_rules! replies {
         $name:ident = $code:literal $enhanced:literal $text:literal, $when:literal,
             $cause:literal, $remedy:literal;
     )* })*) => {
-        /// What can be said to a client.
+        /// A reply to a client.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Reply {$($(
             #[doc = $cause]
@@ -56,7 +56,7 @@ macro_rules! replies {
                 match self {$($(Self::$name => $text,)*)*}
             }
 
-            /// At which command it is said.
+            /// The command that it replies to.
             #[must_use]
             pub fn when(self) -> &'static str {
                 match self {$($(Self::$name => $when,)*)*}
@@ -106,7 +106,7 @@ Login {
         "The server could not look the key up. The key may be right.",
         "Nothing: try again in a minute. If it lasts, the operator looks into the server's log.";
     UnknownMechanism = 504 "5.5.4" "only AUTH PLAIN and AUTH LOGIN are offered", "AUTH",
-        "The program asks for another way to log in, such as CRAM-MD5 or XOAUTH2.",
+        "The client requests another way to log in, such as CRAM-MD5 or XOAUTH2.",
         "Choose \"normal password\", PLAIN or LOGIN.";
     LoginCanceled = 501 "5.7.0" "the login was canceled", "AUTH",
         "The program broke the login off.",
@@ -198,7 +198,7 @@ Session {
         "Nothing came from the program for minutes, or a message took longer than it may.",
         "Look at the network. A program that keeps connections open connects again by itself.";
     TooManyConnections = 421 "4.7.0" "too many connections", "on connecting",
-        "This address, or all together, have as many connections open as the server allows. On the port with TLS from the first byte the connection is closed without words: nothing can be said before a handshake, which would cost the server more than the connection.",
+        "This address, or all together, have as many connections open as the server allows. On the port with TLS from the first byte the connection is closed without a reply: a reply needs a handshake, which would cost the server more than the connection.",
         "Use fewer connections at a time, or close those that are idle; or the operator raises `connections_per_ip`. Where all clients come through one proxy, the operator names it in `smtp.trusted_proxies`.";
     TooManyErrors = 421 "4.7.0" "too many errors", "any",
         "The program made 20 errors in one session.",
@@ -213,7 +213,7 @@ Session {
         "A command line has more than 64 KiB and no end.",
         "Look whether the program sends the message without DATA, or speaks another protocol.";
     LostTrack = 421 "4.7.0" "after this BDAT it is not known what is a command", "BDAT",
-        "The size in the command could not be read, so the chunk cannot be told from the commands after it.",
+        "The size in the command could not be read, so the end of the chunk is unknown.",
         "Update the program, or switch its CHUNKING off.";
 }
 Protocol {
@@ -244,17 +244,17 @@ Report {
         "The address is no return path that this server has made.",
         "Nothing: mail for people goes elsewhere. If it was a report, its address was changed on the way.";
     ReportAccepted = 250 "2.0.0" "Ok: taken", "end of data",
-        "What the report says is on disk.", "Nothing.";
+        "The outcome in the report is on disk.", "Nothing.";
 }
 Success {
     Greeting = 220 "" "mail.example.com ESMTP Waxwing", "on connecting",
         "The server is there.", "Nothing.";
     Hello = 250 "" "mail.example.com", "EHLO, HELO",
-        "The server says what it can, one extension a line.", "Nothing.";
+        "The extensions of the server, one a line.", "Nothing.";
     HandshakeReady = 220 "2.0.0" "ready to start TLS", "STARTTLS",
         "The TLS handshake follows.", "Nothing.";
     Challenge = 334 "" "VXNlcm5hbWU6", "AUTH",
-        "The server asks for the next part of the login: user name or password, in base64.", "Nothing.";
+        "The server requests the next part of the login: user name or password, in base64.", "Nothing.";
     LoggedIn = 235 "2.7.0" "logged in", "AUTH",
         "The API key is valid.", "Nothing.";
     SenderOk = 250 "2.1.0" "Ok", "MAIL",
@@ -266,7 +266,7 @@ Success {
     ChunkTaken = 250 "2.0.0" "1000 octets taken", "BDAT",
         "The chunk was taken; the message is not sent before its last one.", "Nothing.";
     Queued = 250 "2.0.0" "Ok: queued as msg_01JD0000000000000000000000 (and 2 more)", "end of data",
-        "The message is on disk and will be delivered: one identifier for each recipient, of which the first is named. Where recipients are on the suppression list the reply says so: nothing is sent to those, and nothing is charged for them.",
+        "The message is on disk and will be delivered: one identifier for each recipient, of which the first is named. Where recipients are on the suppression list the reply mentions that: nothing is sent to those, and nothing is charged for them.",
         "Look the identifier up to see what became of the message.";
     Done = 250 "2.0.0" "Ok", "RSET, NOOP",
         "Done.", "Nothing.";

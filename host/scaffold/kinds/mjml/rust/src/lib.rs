@@ -1,6 +1,6 @@
 //! A small dialect of MJML: sections, columns and texts, with the language of the document in the settings.
 //!
-//! Liquid in the source stays as it is: the server renders it when a message is sent.
+//! Liquid in the source is kept: the server renders it when a message is sent.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -50,10 +50,10 @@ async fn an_answer_that_is_no_policy_is_refused() {
         (response("200 OK", "", POLICY), "not text/plain"),
         (response("200 OK", "text/plain", &filler), "larger than 64 KiB"),
         (endless, "larger than 64 KiB"),
-        (cut, "cannot be asked"),
+        (cut, "request to its host failed"),
         (response("200 OK", "text/plain", "<html>"), "line 1"),
         (response("200 OK", "text/plain", ""), "no version"),
-        ("nonsense\r\n\r\n".to_owned(), "cannot be asked"),
+        ("nonsense\r\n\r\n".to_owned(), "request to its host failed"),
     ] {
         host.answers(Answer::Bytes(answer));
         let refused = fetched(&fetcher).await.expect_err(expected);

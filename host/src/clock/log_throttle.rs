@@ -1,4 +1,4 @@
-//! A log line that could be written at each failure is written at most once a minute for each cause.
+//! Lets one log line a minute pass for each cause.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,11 +9,11 @@ const INTERVAL: Duration = Duration::from_mins(1);
 
 /// The causes that were logged within the last minute.
 #[derive(Debug)]
-pub struct OnceAMinute<Cause>(HashMap<Cause, Instant>);
+pub struct LogThrottle<Cause>(HashMap<Cause, Instant>);
 
-impl<Cause: Eq + Hash> OnceAMinute<Cause> {
-    /// Whether this cause is to be logged at `now`.
-    pub fn is_due(&mut self, cause: Cause, now: Instant) -> bool {
+impl<Cause: Eq + Hash> LogThrottle<Cause> {
+    /// Whether a line of this cause may be logged at `now`; if so, the next minute of that cause is silent.
+    pub fn admit(&mut self, cause: Cause, now: Instant) -> bool {
         self.0.retain(|_, logged| now.duration_since(*logged) < INTERVAL);
         match self.0.entry(cause) {
             Entry::Occupied(_) => false,
@@ -25,7 +25,7 @@ impl<Cause: Eq + Hash> OnceAMinute<Cause> {
     }
 }
 
-impl<Cause> Default for OnceAMinute<Cause> {
+impl<Cause> Default for LogThrottle<Cause> {
     fn default() -> Self {
         Self(HashMap::new())
     }
@@ -37,12 +37,12 @@ mod tests {
 
     #[test]
     fn one_cause_is_logged_once_a_minute_and_another_cause_at_once() {
-        let (mut lines, start) = (OnceAMinute::default(), Instant::now());
+        let (mut lines, start) = (LogThrottle::default(), Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
-        assert!(lines.is_due("no descriptors", at(0)));
-        assert!(!lines.is_due("no descriptors", at(1)));
-        assert!(lines.is_due("not found", at(2)));
-        assert!(!lines.is_due("no descriptors", at(59)));
-        assert!(lines.is_due("no descriptors", at(60)));
+        assert!(lines.admit("no descriptors", at(0)));
+        assert!(!lines.admit("no descriptors", at(1)));
+        assert!(lines.admit("not found", at(2)));
+        assert!(!lines.admit("no descriptors", at(59)));
+        assert!(lines.admit("no descriptors", at(60)));
     }
 }

@@ -1,7 +1,7 @@
-//! Takes a report apart: its fields and its leaves, decoded.
+//! The MIME structure of a report: its fields and its leaves, decoded.
 //!
-//! Reports come from anybody, so the depth and the number of parts are bounded, and what a report
-//! quotes is never taken apart: a parser of whole trees can be led into any depth.
+//! Reports come from anybody, so the depth and the number of parts are bounded, and of the
+//! original message that a report encloses only the header is read: a parser of whole trees can be led into any depth.
 
 use std::borrow::Cow;
 
@@ -10,11 +10,11 @@ use mail_parser::decoders::base64::base64_decode;
 use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 
-/// Multiparts inside each other.
+/// Multiparts inside each other, at most.
 const MAX_DEPTH: usize = 4;
-/// Leaves that are read.
+/// Leaves that are read, at most; the others are ignored.
 const MAX_LEAVES: usize = 50;
-/// Fields of one header.
+/// Fields of one header, at most; the others are ignored.
 const MAX_FIELDS: usize = 500;
 
 /// A field of a header, or of a report, unfolded.
@@ -33,15 +33,14 @@ pub struct Fields(Vec<Field>);
 /// A part that has no parts.
 #[derive(Debug)]
 pub struct Leaf<'a> {
-    /// Type and subtype in lower case; `text/plain` where it says nothing.
+    /// Type and subtype in lower case. Default: `text/plain`.
     pub media_type: String,
     charset: Option<String>,
     body: Cow<'a, [u8]>,
 }
 
-/// A report, taken apart.
 #[derive(Debug)]
-pub struct Parts<'a> {
+pub struct ReportMessage<'a> {
     /// The message's own header.
     pub header: Fields,
     /// The media type of the whole.
@@ -50,8 +49,7 @@ pub struct Parts<'a> {
     pub leaves: Vec<Leaf<'a>>,
 }
 
-impl<'a> Parts<'a> {
-    /// Takes a message apart.
+impl<'a> ReportMessage<'a> {
     pub fn of(raw: &'a [u8]) -> Self {
         let (header, body) = Fields::split(raw);
         let media_type = MediaType::of(&header);
@@ -60,7 +58,6 @@ impl<'a> Parts<'a> {
         Self { header, media_type: media_type.name, leaves }
     }
 
-    /// The first leaf of a media type.
     pub fn leaf(&self, media_type: &str) -> Option<&Leaf<'a>> {
         self.leaves.iter().find(|it| it.media_type == media_type)
     }
@@ -73,20 +70,20 @@ impl<'a> Parts<'a> {
         read.and_then(|it| it.subject().map(str::to_owned)).unwrap_or_default()
     }
 
-    /// What the message says to people: its first plain text.
+    /// The text for people: the first leaf of plain text.
     pub fn text(&self) -> String {
         let plain = |it: &&Leaf<'_>| it.media_type == "text/plain";
         self.leaves.iter().find(plain).map(Leaf::text).unwrap_or_default()
     }
 
-    /// The header of the message that the report is about.
-    pub fn quoted(&self) -> Option<Fields> {
-        Some(Fields::split(&self.quotation()?.body).0)
+    /// The header fields of the original message (RFC 3464), which the report is about.
+    pub fn original_fields(&self) -> Option<Fields> {
+        Some(Fields::split(&self.original()?.body).0)
     }
 
-    /// The same header as it is enclosed, its lines ending in CRLF; nothing where none is enclosed.
-    pub fn quoted_header(&self) -> Vec<u8> {
-        let mut rest = self.quotation().map_or(&[][..], |leaf| &leaf.body);
+    /// The same header in octets, its lines ending in CRLF; empty if none is enclosed.
+    pub fn original_header_bytes(&self) -> Vec<u8> {
+        let mut rest = self.original().map_or(&[][..], |leaf| &leaf.body);
         let mut header = Vec::new();
         while !rest.is_empty() {
             let (line, after) = line(rest);
@@ -100,15 +97,15 @@ impl<'a> Parts<'a> {
         header
     }
 
-    fn quotation(&self) -> Option<&Leaf<'a>> {
-        const QUOTED: [&str; 5] = [
+    fn original(&self) -> Option<&Leaf<'a>> {
+        const ENCLOSED: [&str; 5] = [
             "message/rfc822",
             "message/global",
             "text/rfc822-headers",
             "message/global-headers",
             "message/rfc822-headers",
         ];
-        self.leaves.iter().find(|it| QUOTED.contains(&it.media_type.as_str()))
+        self.leaves.iter().find(|it| ENCLOSED.contains(&it.media_type.as_str()))
     }
 }
 
@@ -129,8 +126,8 @@ impl Leaf<'_> {
 }
 
 impl Fields {
-    /// Reads fields up to an empty line, and gives what follows that. A line that is no field is passed
-    /// over: better half a header than none.
+    /// Reads fields up to an empty line, and returns what follows that. A line that is no field is skipped, since half
+    /// a header is better than none; a continuation of a skipped line is appended to the field before it.
     pub fn split(octets: &[u8]) -> (Self, &[u8]) {
         let mut fields: Vec<Field> = Vec::new();
         let mut rest = octets;
@@ -162,7 +159,6 @@ impl Fields {
         self.0.iter().find(|it| it.name == name).map(|it| it.value.as_str())
     }
 
-    /// The values of all fields of that name.
     pub fn all<'b>(&'b self, name: &'b str) -> impl Iterator<Item = &'b str> {
         self.0.iter().filter(move |it| it.name == name).map(|it| it.value.as_str())
     }
@@ -186,7 +182,7 @@ pub fn line(octets: &[u8]) -> (&[u8], &[u8]) {
     (line.strip_suffix(b"\r").unwrap_or(line), rest)
 }
 
-/// What a Content-Type says, as far as it matters here.
+/// The members of a Content-Type that are needed here.
 struct MediaType {
     name: String,
     boundary: Option<String>,

@@ -1,5 +1,5 @@
-//! Webhooks that point into the operator's network: by an address, by a name, by a name that changes its
-//! mind, by a redirect. Nothing inside is ever connected to.
+//! Webhook URLs that lead into private networks: as a literal address, by DNS, by DNS rebinding. Nothing there is ever
+//! connected to. (Redirects: `retries`.)
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -7,26 +7,37 @@ use waxwing_tests::{Conduct, Launch, Receiver, Server, name_server, until_async}
 
 use super::BOUND;
 
-async fn tested(server: &Server, id: &str) -> Value {
+async fn test_webhook(server: &Server, id: &str) -> Value {
     let below = format!("/{id}/test");
     let answer = server.webhooks(Method::POST, server.key(), &below, &Value::Null).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     answer.body
 }
 
-async fn made(server: &Server, url: &str) -> String {
+async fn create_webhook(server: &Server, url: &str) -> String {
     let answer = server.webhooks(Method::POST, server.key(), "", &json!({"url": url})).await;
     assert_eq!(answer.status, 201, "{}", answer.body);
     answer.body["id"].as_str().expect("an identifier").to_owned()
 }
 
-#[tokio::test]
-async fn an_address_inside_is_refused_in_every_spelling() {
+/// Neither a new webhook nor a change of one takes any of the URLs.
+async fn all_are_refused(urls: &[&str]) {
     let server = Server::dev();
     let key = server.key();
-    let good = made(&server, "https://hooks.example.com/").await;
-    for url in [
-        "http://hooks.example.com/",
+    let good = create_webhook(&server, "https://hooks.example.com/").await;
+    for url in urls {
+        let created = server.webhooks(Method::POST, key, "", &json!({"url": url})).await;
+        created.assert_faults(&["url"]);
+        let below = format!("/{good}");
+        let changed = server.webhooks(Method::PATCH, key, &below, &json!({"url": url})).await;
+        changed.assert_faults(&["url"]);
+    }
+    assert_eq!(server.webhook(key, &good).await["url"], "https://hooks.example.com/");
+}
+
+#[tokio::test]
+async fn private_addresses_are_refused_in_every_spelling() {
+    all_are_refused(&[
         "https://127.0.0.1/",
         "https://127.1:8443/",
         "https://0x7f000001/",
@@ -44,35 +55,37 @@ async fn an_address_inside_is_refused_in_every_spelling() {
         "https://10.0.0.1/",
         "https://100.64.0.1/",
         "https://224.0.0.1/",
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn malformed_and_non_https_urls_are_refused() {
+    all_are_refused(&[
+        "http://hooks.example.com/",
         "https://user:password@hooks.example.com/",
         "https://hooks.example.com/#fragment",
         "ftp://hooks.example.com/",
         "file:///etc/passwd",
         "hooks.example.com",
         "",
-    ] {
-        let created = server.webhooks(Method::POST, key, "", &json!({"url": url})).await;
-        created.assert_faults(&["url"]);
-        let below = format!("/{good}");
-        let changed = server.webhooks(Method::PATCH, key, &below, &json!({"url": url})).await;
-        changed.assert_faults(&["url"]);
-    }
-    assert_eq!(server.webhook(key, &good).await["url"], "https://hooks.example.com/");
+    ])
+    .await;
 }
 
 #[tokio::test]
-async fn a_name_that_leads_inside_is_not_connected_to() {
+async fn a_name_that_leads_to_a_private_address_is_not_connected_to() {
     let dns = name_server().await;
     let server = Server::start(Launch::asking(&dns).with("webhooks", "allow_http", "true"));
     let receiver = Receiver::start().await;
     let port = receiver.address().port();
-    // Which addresses lead inside, the guard's own tests say.
+    // The tests of `dns::reach` have all ranges.
     dns.ip("inside.example", "127.0.0.1".parse().expect("an address"));
     dns.ip("both.example", "8.8.8.8".parse().expect("an address"));
     dns.ip("both.example", "::1".parse().expect("an address"));
     for name in ["inside.example", "both.example"] {
-        let id = made(&server, &format!("http://{name}:{port}/")).await;
-        let result = tested(&server, &id).await;
+        let id = create_webhook(&server, &format!("http://{name}:{port}/")).await;
+        let result = test_webhook(&server, &id).await;
         assert_eq!(result["delivered"], false, "{name}: {result}");
         let error = result["attempt"]["error"].as_str().expect("an error");
         assert!(error.contains("not allowed"), "{name}: {error}");
@@ -83,7 +96,7 @@ async fn a_name_that_leads_inside_is_not_connected_to() {
 /// At first the name leads where the operator allows it, and then inside: every connection is made to
 /// an address that was judged for it.
 #[tokio::test]
-async fn a_name_that_changes_its_mind_gains_nothing() {
+async fn dns_rebinding_gains_nothing() {
     let dns = name_server().await;
     let closing = |_: &_| Conduct::Answer(200, "connection: close\r\n".to_owned());
     let [outside, inside] = Receiver::on_one_port(["127.0.0.2", "127.0.0.1"], closing).await;
@@ -95,14 +108,14 @@ async fn a_name_that_changes_its_mind_gains_nothing() {
         r#"["127.0.0.2"]"#,
     );
     let server = Server::start(launch);
-    let id = made(&server, &format!("http://rebinds.example:{port}/")).await;
-    let result = tested(&server, &id).await;
+    let id = create_webhook(&server, &format!("http://rebinds.example:{port}/")).await;
+    let result = test_webhook(&server, &id).await;
     assert_eq!(result["delivered"], true, "{result}");
     dns.remove("rebinds.example", "A");
     dns.ip("rebinds.example", "127.0.0.1".parse().expect("an address"));
     // Addresses are remembered for some seconds.
     let ask = || async {
-        let result = tested(&server, &id).await;
+        let result = test_webhook(&server, &id).await;
         let error = result["attempt"]["error"].as_str().map(str::to_owned);
         assert_eq!(result["delivered"], error.is_none(), "{result}");
         error

@@ -1,0 +1,177 @@
+//! The audit log: who did what, from where?
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::Uri;
+
+use super::form::{self, Form};
+use super::frame::{Frame, Place};
+use super::guard::{Theme, Visitor};
+use super::ops::operating::Operating;
+use super::response::{Failure, page};
+use super::state::Dashboard;
+use super::words::When;
+use crate::clock::Timestamp;
+use crate::id::AccountId;
+use crate::journey::accept::fair_share::ShareOwner;
+use crate::store::{ActorId, AuditRow};
+
+const LINES: usize = 50;
+/// Rows that one search looks at, in batches.
+const BATCH: u32 = 250;
+const BATCHES: usize = 8;
+
+#[derive(Debug)]
+struct ChangeLine {
+    at: When,
+    who: String,
+    /// What the actor is, where that is no person.
+    kind: &'static str,
+    acting: bool,
+    action: String,
+    subject: String,
+    account: Option<String>,
+    ip: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "app/audit.html")]
+struct AuditPage {
+    frame: Frame,
+    /// `/app/audit`, or the server's.
+    path: &'static str,
+    of_server: bool,
+    query: String,
+    changes: Vec<ChangeLine>,
+    is_first_page: bool,
+    next: Option<String>,
+    looked_to: Option<When>,
+}
+
+impl ChangeLine {
+    fn of(row: AuditRow, now: Timestamp) -> Self {
+        let (kind, unnamed) = match row.actor {
+            ActorId::User(_) => ("", "somebody"),
+            ActorId::Key(_) => ("key", "a key"),
+            ActorId::ControlToken | ActorId::CommandLine => ("", "the command line"),
+            ActorId::Server => ("", "the server"),
+        };
+        Self {
+            at: When::of(row.at, now),
+            who: row.actor_name.unwrap_or_else(|| unnamed.to_owned()),
+            kind,
+            acting: row.acting,
+            action: row.action.replace('_', " "),
+            subject: row.subject.unwrap_or_default(),
+            account: row.account.map(|it| it.to_string()),
+            ip: row.ip,
+        }
+    }
+
+    fn has(&self, query: &str) -> bool {
+        let texts = [&self.who, &self.action, &self.subject];
+        let ip = self.ip.as_ref().is_some_and(|it| it == query);
+        ip || texts.iter().any(|it| it.to_lowercase().contains(query))
+    }
+}
+
+pub async fn list(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    let account = visitor.account()?;
+    let _page = dashboard.api.lists.admit(account).await?;
+    shown(&dashboard, &visitor, uri, Some(account)).await
+}
+
+pub async fn of_server(
+    State(dashboard): State<Dashboard>,
+    Operating(visitor): Operating,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    let _page = dashboard.api.lists.admit(ShareOwner::Operator).await?;
+    shown(&dashboard, &visitor, uri, None).await
+}
+
+async fn shown(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    uri: Uri,
+    account: Option<AccountId>,
+) -> Result<Response, Failure> {
+    let (store, now) = (&dashboard.api.store, dashboard.api.clock.now());
+    let sent = Form::of_query(uri.query());
+    let query = sent.get("q").trim().to_lowercase();
+    let cursor = Cursor { dashboard, account };
+    let first = cursor.read(sent.get("after"));
+    let (mut changes, mut before, mut looked_to, mut is_over) = (Vec::new(), first, None, false);
+    for _ in 0..BATCHES {
+        let rows = match account {
+            Some(account) => store.audit(account, before, BATCH).await?,
+            None => store.audit_of_server(before, BATCH).await?,
+        };
+        is_over = rows.len() < usize::try_from(BATCH).unwrap_or(usize::MAX);
+        for (number, row) in rows {
+            if changes.len() == LINES {
+                is_over = false;
+                break;
+            }
+            (before, looked_to) = (Some(number), Some(row.at));
+            let line = ChangeLine::of(row, now);
+            if query.is_empty() || line.has(&query) {
+                changes.push(line);
+            }
+        }
+        if is_over || changes.len() == LINES {
+            break;
+        }
+    }
+    let path = if account.is_some() { "/app/audit" } else { "/ops/audit" };
+    let next = before.filter(|_| !is_over).map(|number| {
+        let after = cursor.tell(number);
+        format!("{path}?{}", form::query([("q", query.as_str()), ("after", &after)]))
+    });
+    let place = if account.is_some() { Place::Audit } else { Place::OpsAudit };
+    page(&AuditPage {
+        frame: Frame::of(dashboard, visitor, place).await?,
+        path,
+        of_server: account.is_none(),
+        looked_to: looked_to
+            .filter(|_| next.is_some() && changes.len() < LINES)
+            .map(|at| When::of(at, now)),
+        query,
+        changes,
+        is_first_page: first.is_none(),
+        next,
+    })
+}
+
+/// Where a page goes on. The number of a row is sealed in it: it would tell each account how much all others change.
+struct Cursor<'a> {
+    dashboard: &'a Dashboard,
+    account: Option<AccountId>,
+}
+
+impl Cursor<'_> {
+    fn identity(&self) -> String {
+        match self.account {
+            Some(account) => format!("audit {account}"),
+            None => "audit of the server".to_owned(),
+        }
+    }
+
+    fn tell(&self, number: i64) -> String {
+        let sealed = self.dashboard.api.seal.seal(&self.identity(), &number.to_be_bytes());
+        URL_SAFE_NO_PAD.encode(sealed)
+    }
+
+    fn read(&self, text: &str) -> Option<i64> {
+        let sealed = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let opened = self.dashboard.api.seal.open(&self.identity(), &sealed).ok()?;
+        opened.try_into().ok().map(i64::from_be_bytes)
+    }
+}

@@ -1,0 +1,151 @@
+//! E-mails of the server itself: invitations and password resets. They go the way of every other message, sent with a
+//! key of the operator's (decision 0058).
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::state::Dashboard;
+use crate::account::key::Scope;
+use crate::account::role::Role;
+use crate::api::request_context;
+use crate::journey::Request;
+use crate::journey::accept::authenticate::authenticate;
+use crate::journey::accept::submission::{Labels, Raw, Submission};
+use crate::mail::raw::RawMessage;
+use crate::message::address::EmailAddress;
+use crate::message::channel::Channel;
+use crate::people::{MAX_MEMBERS, Secret};
+use crate::store::StoreError;
+use crate::store::records::Acceptance;
+
+/// Characters of a line of base64 (RFC 2045 section 6.8).
+const LINE: usize = 76;
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// What is sent.
+#[derive(Debug)]
+pub enum Letter<'a> {
+    Invitation {
+        by: &'a EmailAddress,
+        role: Role,
+        link: &'a Secret,
+    },
+    Reset {
+        link: &'a Secret,
+    },
+    /// For somebody who asks for a reset and has not taken the invitation.
+    FirstPassword {
+        link: &'a Secret,
+    },
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum MailError {
+    #[error("this server sends no e-mails of its own: [people] url and mail_key are not set")]
+    NotConfigured,
+    #[error("the account of [people] mail_key has no sender")]
+    NoSender,
+    #[error(
+        "people who are no operators are in the account of [people] mail_key, and would read the links; take a key of \
+         an account that only operators are in"
+    )]
+    Readable,
+    #[error("the e-mail was refused: {0}")]
+    Refused(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Letter<'_> {
+    fn subject(&self) -> &'static str {
+        match self {
+            Self::Invitation { .. } | Self::FirstPassword { .. } => "Your invitation to Waxwing",
+            Self::Reset { .. } => "Choose another password for Waxwing",
+        }
+    }
+
+    /// Names that others have chosen do not stand in it: they would speak with the voice of the server.
+    fn text(&self, url: &str) -> String {
+        let (why, page, link, life) = match self {
+            Self::Invitation { by, role, link } => (
+                format!("{by} invites you to send e-mail with Waxwing, as {role}."),
+                "invite",
+                link,
+                "7 days",
+            ),
+            Self::FirstPassword { link } => (
+                "You were invited to Waxwing, and have no password yet.".to_owned(),
+                "invite",
+                link,
+                "7 days",
+            ),
+            Self::Reset { link } => (
+                "Somebody, most likely you, wants another password for you.".to_owned(),
+                "reset",
+                link,
+                "an hour",
+            ),
+        };
+        format!(
+            "{why}\r\n\r\nOpen this within {life} and choose a password:\r\n\r\n{url}/{page}/{}\r\n\r\nThe link works once. If \
+             you do not expect this, do nothing: without the link nothing changes.\r\n",
+            link.reveal()
+        )
+    }
+}
+
+impl Dashboard {
+    /// Sends an e-mail with a link.
+    pub async fn mail(&self, to: &EmailAddress, letter: &Letter<'_>) -> Result<(), MailError> {
+        let mailer = self.mailer.as_ref().ok_or(MailError::NotConfigured)?;
+        let api = &self.api;
+        let accept = &api.journey.accept;
+        let caller = authenticate(&accept.facts, &api.clock, Some(&mailer.key), HERE, Scope::Send);
+        let caller =
+            caller.await.map_err(|refused| MailError::Refused(refused.refusal.message()))?;
+        let account = caller.key.account_id;
+        let members = api.store.members(account, MAX_MEMBERS).await?;
+        if members.iter().any(|it| !it.user.is_operator) {
+            return Err(MailError::Readable);
+        }
+        let row = api.store.account(account, api.clock.now()).await?;
+        let sender = row.account.sender.ok_or(MailError::NoSender)?;
+        let data = message(&sender, to, letter.subject(), &letter.text(&mailer.url));
+        // It has not arrived from anywhere.
+        let message = RawMessage::renewed(&data).map_err(|faults| {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            MailError::Refused(faults.join("; "))
+        })?;
+        let raw = Arc::new(Raw { return_path: Some(sender), message });
+        let item = Submission::ready_made(Channel::Api, to.clone(), raw, Labels::default());
+        let request = Request {
+            id: request_context::current(),
+            idempotency: None,
+            acceptance: Acceptance::Each,
+            items: vec![Ok(item)],
+        };
+        let reply = api.journey.submit(&caller, &request).await;
+        let reply = reply.map_err(|refused| MailError::Refused(refused.refusal.message()))?;
+        match reply.items.into_iter().next() {
+            Some(Err(refused)) => Err(MailError::Refused(refused.refusal.message())),
+            Some(Ok(_)) | None => Ok(()),
+        }
+    }
+}
+
+/// Plain text under RFC 5322.
+fn message(from: &EmailAddress, to: &EmailAddress, subject: &str, text: &str) -> Vec<u8> {
+    let header = format!(
+        "From: Waxwing <{from}>\r\nTo: <{to}>\r\nSubject: {subject}\r\nAuto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\n\
+         Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+    );
+    let mut message = header.into_bytes();
+    for line in STANDARD.encode(text).as_bytes().chunks(LINE) {
+        message.extend_from_slice(line);
+        message.extend_from_slice(b"\r\n");
+    }
+    message
+}

@@ -1,0 +1,473 @@
+//! Accounts and plans: who sends, on what terms, with which credits?
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{StatusCode, Uri};
+use sha2::{Digest, Sha256};
+
+use super::operating::{Operating, Order, done, record};
+use crate::account::AccountState;
+use crate::account::brand::BrandChanges;
+use crate::account::plan::Plan;
+use crate::clock::Timestamp;
+use crate::dashboard::form::Form;
+use crate::dashboard::frame::{Frame, Place};
+use crate::dashboard::guard::{Theme, Visitor};
+use crate::dashboard::response::{Failure, page, sentence, with_status};
+use crate::dashboard::state::Dashboard;
+use crate::dashboard::words::{When, number};
+use crate::id::AccountId;
+use crate::journey::accept::fair_share::ShareOwner;
+use crate::management::accounts::{self, AccountChange, AccountError, NewAccount, PlanChoice};
+use crate::management::credits::{self, GrantError, GrantRequest};
+use crate::management::plans;
+use crate::people::Secret;
+use crate::people::audit::PersonsChange;
+use crate::plugin::Kind;
+use crate::plugin::binding::Binding;
+use crate::store::records::Idempotency;
+use crate::store::{AccountRow, LedgerRow, MemberRow, SentLately};
+
+const LINES: u32 = 50;
+const LEDGER_LINES: u32 = 10;
+const MEMBER_LINES: u32 = 100;
+
+#[derive(Debug)]
+struct AccountLine {
+    id: String,
+    name: String,
+    plan: String,
+    is_suspended: bool,
+    is_empty: bool,
+    balance: String,
+    month: String,
+    /// Of what was accepted in the last seven days; none where nothing was.
+    bounced: Option<String>,
+    /// Whether so many bounces endanger the reputation of the server.
+    is_risky: bool,
+    since: When,
+}
+
+#[derive(Debug)]
+struct LedgerLine {
+    at: When,
+    kind: &'static str,
+    amount: String,
+    reason: String,
+}
+
+#[derive(Template)]
+#[template(path = "app/ops/accounts.html")]
+struct AccountsPage {
+    frame: Frame,
+    accounts: Vec<AccountLine>,
+    is_first_page: bool,
+    next: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "app/ops/account_new.html")]
+struct NewAccountPage {
+    frame: Frame,
+    name: String,
+    plan: String,
+    is_own: bool,
+    known: Vec<String>,
+    fault: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "app/ops/account.html")]
+struct AccountPage {
+    frame: Frame,
+    account: AccountLine,
+    today: String,
+    sender: Option<String>,
+    members: Vec<MemberRow>,
+    ledger: Vec<LedgerLine>,
+    known: Vec<String>,
+    /// Makes a form that is sent twice grant once.
+    once: String,
+    amount: String,
+    reason: String,
+    grant_fault: Option<String>,
+    plan_fault: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "app/ops/account_suspend.html")]
+struct SuspendPage {
+    frame: Frame,
+    account: AccountLine,
+}
+
+#[derive(Debug)]
+struct PlanLine {
+    name: String,
+    price: String,
+    day: String,
+    month: String,
+}
+
+#[derive(Template)]
+#[template(path = "app/ops/plans.html")]
+struct PlansPage {
+    frame: Frame,
+    plans: Vec<PlanLine>,
+    /// Whether the policy has a list of plans in its settings.
+    is_listed: bool,
+    policy: String,
+    slot: String,
+}
+
+impl AccountLine {
+    fn of(row: &AccountRow, sent: SentLately, now: Timestamp) -> Self {
+        let account = &row.account;
+        Self {
+            id: account.id.to_string(),
+            name: account.name.clone(),
+            plan: account.plan.name.clone(),
+            is_suspended: account.state == AccountState::Suspended,
+            is_empty: row.balance.0 <= 0,
+            balance: number(row.balance.0),
+            month: number(i64::try_from(row.sent_month).unwrap_or(i64::MAX)),
+            bounced: sent.bounced_per_mille().map(|it| format!("{}.{} %", it / 10, it % 10)),
+            is_risky: sent.is_risky(),
+            since: When::of(account.created_at, now),
+        }
+    }
+}
+
+impl LedgerLine {
+    fn of(row: LedgerRow, now: Timestamp) -> Self {
+        let sign = if row.amount.0 > 0 { "+" } else { "" };
+        Self {
+            at: When::of(row.at, now),
+            kind: row.kind.as_str(),
+            amount: format!("{sign}{}", number(row.amount.0)),
+            reason: match (row.reason, row.messages) {
+                (Some(reason), _) => reason,
+                (None, Some(1)) => "1 message".to_owned(),
+                (None, Some(many)) => format!("{many} messages"),
+                (None, None) => String::new(),
+            },
+        }
+    }
+}
+
+pub async fn list(
+    State(dashboard): State<Dashboard>,
+    Operating(visitor): Operating,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    let (api, now) = (&dashboard.api, dashboard.api.clock.now());
+    let after = Form::of_query(uri.query()).get("after").parse::<AccountId>().ok();
+    let _page = api.lists.admit(ShareOwner::Operator).await?;
+    let mut rows = api.store.accounts_after(after, LINES + 1, now).await?;
+    let lines = usize::try_from(LINES).unwrap_or(usize::MAX);
+    let has_more = rows.len() > lines;
+    rows.truncate(lines);
+    let ids: Vec<AccountId> = rows.iter().map(|it| it.account.id).collect();
+    let sent = api.store.sent_lately(&ids, now).await?;
+    let line = |row: &AccountRow| {
+        AccountLine::of(row, sent.get(&row.account.id).copied().unwrap_or_default(), now)
+    };
+    let last = rows.last().filter(|_| has_more);
+    page(&AccountsPage {
+        accounts: rows.iter().map(line).collect(),
+        is_first_page: after.is_none(),
+        next: last.map(|it| format!("/ops/accounts?after={}", it.account.id)),
+        frame: Frame::of(&dashboard, &visitor, Place::OpsAccounts).await?,
+    })
+}
+
+pub async fn ask(
+    State(dashboard): State<Dashboard>,
+    Operating(visitor): Operating,
+) -> Result<Response, Failure> {
+    page(&NewAccountPage {
+        frame: Frame::of(&dashboard, &visitor, Place::OpsAccounts).await?,
+        name: String::new(),
+        plan: "free".to_owned(),
+        is_own: false,
+        known: known(&dashboard),
+        fault: None,
+    })
+}
+
+pub async fn create(State(dashboard): State<Dashboard>, order: Order) -> Result<Response, Failure> {
+    let Order { visitor, form } = order;
+    let api = &dashboard.api;
+    let (name, plan) = (form.get("name").trim().to_owned(), form.get("plan").trim().to_owned());
+    let is_own = form.get("own") == "on";
+    let made = match choice(&plan, is_own) {
+        Ok(plan) => {
+            let new = NewAccount { name: name.clone(), plan, sender: None, strict: false };
+            let (brand, named) = (BrandChanges::default(), named(&dashboard));
+            accounts::create(&api.store, new, &brand, &named, api.clock.now()).await
+        }
+        Err(fault) => return again(&dashboard, &visitor, (name, plan, is_own), fault).await,
+    };
+    match made {
+        Ok(row) => {
+            let id = row.account.id;
+            record(&dashboard, &visitor, ("create_account", id.to_string()), Some(id)).await?;
+            Ok(done(&format!("/ops/accounts/{id}"), "created"))
+        }
+        Err(AccountError::Store(error)) => Err(error.into()),
+        Err(error) => again(&dashboard, &visitor, (name, plan, is_own), words(&error)).await,
+    }
+}
+
+async fn again(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    (name, plan, is_own): (String, String, bool),
+    fault: String,
+) -> Result<Response, Failure> {
+    let frame = Frame::of(dashboard, visitor, Place::OpsAccounts).await?;
+    let (known, fault) = (known(dashboard), Some(fault));
+    let again = NewAccountPage { frame, name, plan, is_own, known, fault };
+    with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
+}
+
+pub async fn show(
+    State(dashboard): State<Dashboard>,
+    Operating(visitor): Operating,
+    Path(id): Path<String>,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    let mut shown = account_page(&dashboard, &visitor, id_of(&id)?).await?;
+    shown.frame.notice = match Form::of_query(uri.query()).get("done") {
+        "created" => Some("The account is open. Grant credits and invite its owner.".to_owned()),
+        "granted" => Some(format!("Granted. The balance is {}.", shown.account.balance)),
+        "plan" => Some(format!("The plan is {} from now on.", shown.account.plan)),
+        "suspended" => Some("The account is suspended: each request is refused.".to_owned()),
+        "resumed" => Some("The account is active, and mail that was held back goes on.".to_owned()),
+        _ => None,
+    };
+    page(&shown)
+}
+
+pub async fn grant(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    order: Order,
+) -> Result<Response, Failure> {
+    let Order { visitor, form } = order;
+    let (api, account) = (&dashboard.api, id_of(&id)?);
+    let (typed, reason) = (form.get("amount").trim(), form.get("reason").trim());
+    // People write 10 000 and 10,000.
+    let plain: String = typed.chars().filter(|it| !matches!(it, ' ' | ',' | '\u{202f}')).collect();
+    let reason = if reason.is_empty() { credits::NO_REASON } else { reason };
+    let key = form.get("once").parse::<Secret>().ok().map(|it| it.reveal());
+    let request = GrantRequest {
+        account,
+        // 0 is refused with the bounds.
+        amount: plain.parse().unwrap_or_default(),
+        reason: reason.to_owned(),
+        idempotency: key.map(|key| {
+            let body_hash = Sha256::digest(format!("{account} {plain} {reason}")).into();
+            Idempotency { key: format!("dashboard {key}"), body_hash }
+        }),
+    };
+    match credits::grant(&api.store, request, api.clock.now()).await {
+        Ok(receipt) => {
+            if !receipt.is_replayed {
+                let subject = format!("{account}: {plain}");
+                record(&dashboard, &visitor, ("grant_credits", subject), Some(account)).await?;
+            }
+            Ok(done(&format!("/ops/accounts/{account}"), "granted"))
+        }
+        Err(GrantError::Store(error)) => Err(error.into()),
+        Err(error @ (GrantError::Faults(_) | GrantError::Conflict)) => {
+            let mut again = account_page(&dashboard, &visitor, account).await?;
+            again.grant_fault = Some(sentence(&error.to_string()));
+            typed.clone_into(&mut again.amount);
+            form.get("reason").clone_into(&mut again.reason);
+            with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
+        }
+    }
+}
+
+pub async fn change_plan(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    order: Order,
+) -> Result<Response, Failure> {
+    let Order { visitor, form } = order;
+    let id = id_of(&id)?;
+    let fault = match choice(form.get("plan").trim(), form.get("own") == "on") {
+        Ok(plan) => {
+            let change = AccountChange { plan: Some(plan), ..AccountChange::default() };
+            match changed(&dashboard, &visitor, id, change).await {
+                Ok(()) => return Ok(done(&format!("/ops/accounts/{id}"), "plan")),
+                Err(AccountError::Store(error)) => return Err(error.into()),
+                Err(error) => words(&error),
+            }
+        }
+        Err(fault) => fault,
+    };
+    let mut again = account_page(&dashboard, &visitor, id).await?;
+    again.plan_fault = Some(fault);
+    with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
+}
+
+pub async fn confirm(
+    State(dashboard): State<Dashboard>,
+    Operating(visitor): Operating,
+    Path(id): Path<String>,
+) -> Result<Response, Failure> {
+    let now = dashboard.api.clock.now();
+    let row = dashboard.api.store.account(id_of(&id)?, now).await?;
+    let account = AccountLine::of(&row, SentLately::default(), now);
+    page(&SuspendPage {
+        frame: Frame::of(&dashboard, &visitor, Place::OpsAccounts).await?,
+        account,
+    })
+}
+
+pub async fn suspend(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    order: Order,
+) -> Result<Response, Failure> {
+    turned(&dashboard, &order.visitor, id_of(&id)?, AccountState::Suspended).await
+}
+
+pub async fn resume(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    order: Order,
+) -> Result<Response, Failure> {
+    turned(&dashboard, &order.visitor, id_of(&id)?, AccountState::Active).await
+}
+
+async fn turned(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    id: AccountId,
+    state: AccountState,
+) -> Result<Response, Failure> {
+    let change = AccountChange { state: Some(state), ..AccountChange::default() };
+    changed(dashboard, visitor, id, change).await.map_err(|error| match error {
+        AccountError::Store(error) => Failure::from(error),
+        other @ (AccountError::Name
+        | AccountError::UnknownPlan { .. }
+        | AccountError::SenderNotVerified(_)
+        | AccountError::OwnAccount) => Failure::Invalid(words(&other)),
+    })?;
+    dashboard.api.due.notify_one();
+    let what = if state == AccountState::Active { "resumed" } else { "suspended" };
+    Ok(done(&format!("/ops/accounts/{id}"), what))
+}
+
+async fn changed(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    id: AccountId,
+    change: AccountChange,
+) -> Result<(), AccountError> {
+    let api = &dashboard.api;
+    let said = match (&change.plan, change.state) {
+        (Some(PlanChoice::Known(plan) | PlanChoice::Own(plan)), _) => format!("plan {}", plan.name),
+        (None, Some(state)) => state.as_str().to_owned(),
+        (None, None) => String::new(),
+    };
+    accounts::change(&api.store, None, id, change, &named(dashboard), api.clock.now()).await?;
+    let change = PersonsChange {
+        user: (visitor.person.user.id, &visitor.person.user.email),
+        account: Some(id),
+        action: "change_account",
+        subject: Some(format!("{id}: {said}")),
+        from: &visitor.guest.from,
+    };
+    Ok(dashboard.people.record_change(change).await?)
+}
+
+pub async fn plans(
+    State(dashboard): State<Dashboard>,
+    Operating(visitor): Operating,
+) -> Result<Response, Failure> {
+    let policy = dashboard.api.plugins.serving(Kind::Plan, &Binding::Server);
+    let terms = plans::named_by(&policy);
+    let or = |it: Option<u64>, none: &str| {
+        it.map_or_else(|| none.to_owned(), |it| number(i64::try_from(it).unwrap_or(i64::MAX)))
+    };
+    let line = |it: plans::PlanTerms| PlanLine {
+        name: it.plan.name,
+        price: or(it.credits_per_recipient, "not said"),
+        day: or(it.daily_limit, "no limit"),
+        month: or(it.monthly_limit, "no limit"),
+    };
+    page(&PlansPage {
+        is_listed: terms.is_some(),
+        plans: terms.unwrap_or_default().into_iter().map(line).collect(),
+        policy: format!("{} {}", policy.identity().name, policy.identity().version),
+        slot: policy.slot().as_str().to_owned(),
+        frame: Frame::of(&dashboard, &visitor, Place::OpsAccounts).await?,
+    })
+}
+
+async fn account_page(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    id: AccountId,
+) -> Result<AccountPage, Failure> {
+    let (api, now) = (&dashboard.api, dashboard.api.clock.now());
+    let row = api.store.account(id, now).await?;
+    let sent = api.store.sent_lately(&[id], now).await?;
+    let ledger = api.store.ledger(id, LEDGER_LINES).await?;
+    Ok(AccountPage {
+        account: AccountLine::of(&row, sent.get(&id).copied().unwrap_or_default(), now),
+        today: number(i64::try_from(row.sent_today).unwrap_or(i64::MAX)),
+        sender: row.account.sender.map(|it| it.to_string()),
+        members: api.store.members(id, MEMBER_LINES).await?,
+        ledger: ledger.into_iter().map(|it| LedgerLine::of(it, now)).collect(),
+        known: known(dashboard),
+        once: Secret::random().reveal(),
+        amount: String::new(),
+        reason: String::new(),
+        grant_fault: None,
+        plan_fault: None,
+        frame: Frame::of(dashboard, visitor, Place::OpsAccounts).await?,
+    })
+}
+
+/// What is no identifier names no account.
+fn id_of(text: &str) -> Result<AccountId, Failure> {
+    text.parse().map_err(|_| Failure::Missing)
+}
+
+fn choice(plan: &str, is_own: bool) -> Result<PlanChoice, String> {
+    let plan: Plan = plan
+        .parse()
+        .map_err(|error: crate::account::plan::BadPlanName| sentence(&error.to_string()))?;
+    Ok(if is_own { PlanChoice::Own(plan) } else { PlanChoice::Known(plan) })
+}
+
+fn words(error: &AccountError) -> String {
+    let words = sentence(&error.to_string());
+    match error {
+        AccountError::UnknownPlan { .. } => {
+            format!("{words} If your own plan policy has it, say so with the box below the field.")
+        }
+        AccountError::Name
+        | AccountError::SenderNotVerified(_)
+        | AccountError::OwnAccount
+        | AccountError::Store(_) => words,
+    }
+}
+
+/// The plans that the policy of the whole server names.
+fn named(dashboard: &Dashboard) -> Vec<String> {
+    let policy = dashboard.api.plugins.serving(Kind::Plan, &Binding::Server);
+    let named = plans::named_by(&policy).unwrap_or_default();
+    named.into_iter().map(|it| it.plan.name).collect()
+}
+
+/// What is offered where a plan is typed.
+fn known(dashboard: &Dashboard) -> Vec<String> {
+    plans::known(&named(dashboard))
+}

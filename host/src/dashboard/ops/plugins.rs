@@ -1,0 +1,485 @@
+//! Plugins: what decides, since when, how well; and the orders to activate, to roll back and to switch off.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{StatusCode, Uri};
+use serde_json::Value;
+
+use super::operating::{Operating, Order, done, record};
+use crate::clock::Timestamp;
+use crate::dashboard::form::Form;
+use crate::dashboard::frame::{Frame, Place};
+use crate::dashboard::guard::{Theme, Visitor};
+use crate::dashboard::response::{Failure, page, sentence, with_status};
+use crate::dashboard::state::Dashboard;
+use crate::dashboard::words::{When, number};
+use crate::plugin::comparison::{Difference, Group};
+use crate::plugin::installed::InstalledPlugin;
+use crate::plugin::slot::{OnFailure, SlotName};
+use crate::plugin::status::{CandidateStatus, SlotStatus, Standing};
+use crate::plugin::supervisor::{Order as PluginOrder, OrderError};
+use crate::plugin::{CallPurpose, Line};
+
+const LOG_LINES: usize = 50;
+/// Letters of a digest that tell one component from another.
+const SHORT_DIGEST: usize = 12;
+
+/// What answers the calls of a slot, in a list.
+#[derive(Debug)]
+struct SlotLine {
+    name: String,
+    badge: (&'static str, &'static str),
+    state: &'static str,
+    kind: &'static str,
+    binding: String,
+    plugin: String,
+    digest: String,
+    micros: String,
+    trapped: u64,
+    /// What the operator should look at.
+    wants: Option<String>,
+}
+
+/// One of a plugin's settings.
+#[derive(Debug)]
+struct SettingLine {
+    name: String,
+    value: String,
+    is_default: bool,
+    about: String,
+}
+
+/// What a comparison with the live plugin has found.
+#[derive(Debug)]
+struct Comparison {
+    title: &'static str,
+    compared: String,
+    /// Answered otherwise, and served worse.
+    changed: String,
+    failed: String,
+    is_worse: bool,
+    groups: Vec<Group>,
+    examples: Vec<Difference>,
+}
+
+#[derive(Debug)]
+struct CandidateView {
+    name: String,
+    digest: String,
+    stage: String,
+    rejected: Option<String>,
+    waits: Option<String>,
+    comparisons: Vec<Comparison>,
+}
+
+#[derive(Debug)]
+struct PreviousView {
+    digest: String,
+    settings: u32,
+    since: String,
+}
+
+#[derive(Debug)]
+struct ActiveView {
+    name: String,
+    version: String,
+    summary: String,
+    digest: String,
+    is_builtin: bool,
+    generation: u32,
+    since: Option<When>,
+    calls: String,
+    micros: String,
+    trapped: u64,
+    gave_up: u64,
+    inputs: usize,
+    on_failure: &'static str,
+    settings: Vec<SettingLine>,
+    shadow: Option<Comparison>,
+}
+
+#[derive(Template)]
+#[template(path = "app/ops/plugins.html")]
+struct PluginsPage {
+    frame: Frame,
+    slots: Vec<SlotLine>,
+}
+
+#[derive(Template)]
+#[template(path = "app/ops/plugin.html")]
+struct PluginPage {
+    frame: Frame,
+    slot: SlotLine,
+    active: Option<ActiveView>,
+    candidate: Option<CandidateView>,
+    previous: Option<PreviousView>,
+    quarantined: Vec<(String, String, Option<When>)>,
+    is_unsaved: bool,
+    /// The orders that may be given, each with the word of its path and the class of its button.
+    orders: Vec<(&'static str, &'static str, &'static str)>,
+    lines: Vec<Line>,
+    dropped: u64,
+}
+
+#[derive(Template)]
+#[template(path = "app/ops/plugin_order.html")]
+struct OrderPage {
+    frame: Frame,
+    slot: String,
+    title: String,
+    about: Vec<String>,
+    button: &'static str,
+    is_danger: bool,
+    fault: Option<String>,
+}
+
+/// What a person may order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Activate,
+    RollBack,
+    Disable,
+}
+
+impl Wanted {
+    fn of(word: &str) -> Result<Self, Failure> {
+        match word {
+            "activate" => Ok(Self::Activate),
+            "rollback" => Ok(Self::RollBack),
+            "disable" => Ok(Self::Disable),
+            _ => Err(Failure::Missing),
+        }
+    }
+
+    fn order(self) -> PluginOrder {
+        match self {
+            Self::Activate => PluginOrder::Activate,
+            Self::RollBack => PluginOrder::RollBack,
+            Self::Disable => PluginOrder::Disable,
+        }
+    }
+
+    /// As the API writes the operation into the audit log, and the word of the notice.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Activate => ("activate_plugin", "activated"),
+            Self::RollBack => ("roll_back_plugin", "rolled-back"),
+            Self::Disable => ("disable_plugin", "disabled"),
+        }
+    }
+}
+
+impl SlotLine {
+    fn of(name: &SlotName, view: &SlotStatus) -> Self {
+        let active = view.active.as_ref();
+        let (state, badge) = match view.standing() {
+            Standing::Active => ("active", ("good", "✓")),
+            Standing::Disabled => ("switched off", ("off", "–")),
+            Standing::Empty => ("empty", ("off", "–")),
+        };
+        let wants = match &view.candidate {
+            Some(CandidateStatus { rejected: Some(_), .. }) => Some("a component was refused"),
+            Some(CandidateStatus { waits: Some(_), .. }) => Some("a component waits for you"),
+            Some(_) => Some("a component is being checked"),
+            None if view.is_unsaved => Some("the state is not on disk"),
+            None if !view.quarantined.is_empty() => Some("something is in quarantine"),
+            None => None,
+        };
+        let identity = active.map(InstalledPlugin::identity);
+        Self {
+            name: name.as_str().to_owned(),
+            badge,
+            state,
+            kind: active.map_or("", |it| it.kind().as_str()),
+            binding: active.map_or_else(String::new, |it| it.config().binding.to_string()),
+            plugin: identity.map_or_else(String::new, |it| format!("{} {}", it.name, it.version)),
+            digest: identity.map_or_else(String::new, |it| short(&it.digest)),
+            micros: active.map_or_else(String::new, micros),
+            trapped: active.map_or(0, |it| it.stats().failed()),
+            wants: wants.map(str::to_owned),
+        }
+    }
+}
+
+impl ActiveView {
+    fn of(view: &SlotStatus, now: Timestamp) -> Option<Self> {
+        let active = view.active.as_ref()?;
+        let (identity, manifest, stats) = (active.identity(), active.manifest(), active.stats());
+        let since = view.since.as_deref().and_then(Timestamp::parse_rfc3339);
+        Some(Self {
+            name: identity.name.clone(),
+            version: identity.version.clone(),
+            summary: manifest.summary.clone(),
+            digest: identity.digest.clone(),
+            is_builtin: view.is_builtin,
+            generation: identity.settings_revision,
+            since: since.map(|at| When::of(at, now)),
+            calls: count(stats.calls()),
+            micros: micros(active),
+            trapped: stats.failed(),
+            gave_up: stats.gave_up(),
+            inputs: stats.inputs_in_quarantine(),
+            on_failure: match active.config().on_failure {
+                OnFailure::Closed => "the send is refused, and nothing is charged",
+                OnFailure::Builtin => "the built-in plugin of the kind decides",
+            },
+            settings: settings(&active.generation_config().settings, &manifest.settings_schema),
+            shadow: view.shadow.clone().map(|it| Comparison {
+                title: "Live calls that it answered in the shadow, before it was active",
+                compared: number(i64::from(it.compared)),
+                changed: number(i64::from(it.different)),
+                failed: number(i64::from(it.failed)),
+                is_worse: it.failed > 0,
+                groups: it.groups,
+                examples: it.differences,
+            }),
+        })
+    }
+}
+
+impl CandidateView {
+    fn of(it: &CandidateStatus) -> Self {
+        let mut comparisons = Vec::new();
+        if let Some(impact) = &it.impact {
+            comparisons.push(Comparison {
+                title: "Recorded calls, answered by both",
+                compared: number(i64::from(impact.compared)),
+                changed: number(i64::from(impact.would_change)),
+                failed: number(i64::from(impact.would_fail)),
+                is_worse: impact.is_worse(),
+                groups: impact.groups.clone(),
+                examples: impact.differences.clone(),
+            });
+        }
+        if let Some(shadow) = it.shadow.as_ref().map(|it| it.report()) {
+            comparisons.push(Comparison {
+                title: "Live calls, in the shadow",
+                compared: number(i64::from(shadow.compared)),
+                changed: number(i64::from(shadow.different)),
+                failed: number(i64::from(shadow.failed)),
+                is_worse: shadow.failed > 0,
+                groups: shadow.groups,
+                examples: shadow.differences,
+            });
+        }
+        let stage = serde_json::to_value(it.stage).ok();
+        Self {
+            name: it.name.clone().unwrap_or_else(|| "not read yet".to_owned()),
+            digest: it.digest.as_deref().map(short).unwrap_or_default(),
+            stage: stage.and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default(),
+            rejected: it.rejected.as_deref().map(sentence),
+            waits: it.waits.as_deref().map(sentence),
+            comparisons,
+        }
+    }
+}
+
+pub async fn list(
+    State(dashboard): State<Dashboard>,
+    Operating(visitor): Operating,
+) -> Result<Response, Failure> {
+    let slots = dashboard.api.plugins.statuses().slots();
+    page(&PluginsPage {
+        slots: slots.iter().map(|(name, view)| SlotLine::of(name, view)).collect(),
+        frame: Frame::of(&dashboard, &visitor, Place::OpsPlugins).await?,
+    })
+}
+
+pub async fn show(
+    State(dashboard): State<Dashboard>,
+    Operating(visitor): Operating,
+    Path(slot): Path<String>,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    let (name, view) = find(&dashboard, &slot)?;
+    let now = dashboard.api.clock.now();
+    let mut frame = Frame::of(&dashboard, &visitor, Place::OpsPlugins).await?;
+    frame.notice = match Form::of_query(uri.query()).get("done") {
+        "activated" => Some("The component is active.".to_owned()),
+        "rolled-back" => Some("The version before is active again.".to_owned()),
+        "disabled" => {
+            Some("The slot is switched off; a broader plugin takes its calls.".to_owned())
+        }
+        _ => None,
+    };
+    let quarantined = view.quarantined.iter().map(|it| {
+        let at = Timestamp::parse_rfc3339(&it.at).map(|at| When::of(at, now));
+        (short(&it.digest), sentence(&it.reason), at)
+    });
+    let (lines, dropped) = dashboard.api.plugins.log_lines(&name, LOG_LINES);
+    let is_waiting = view.candidate.as_ref().is_some_and(|it| it.waits.is_some());
+    let orders = [
+        (
+            is_waiting || view.disabled || !view.quarantined.is_empty(),
+            ("activate", "Activate…", "main"),
+        ),
+        (view.previous.is_some() || !view.is_builtin, ("rollback", "Roll back…", "danger")),
+        (view.standing() == Standing::Active && !view.is_builtin, ("disable", "Switch off…", "")),
+    ];
+    let orders = orders.into_iter().filter_map(|(may, order)| may.then_some(order)).collect();
+    page(&PluginPage {
+        frame,
+        slot: SlotLine::of(&name, &view),
+        active: ActiveView::of(&view, now),
+        candidate: view.candidate.as_ref().map(CandidateView::of),
+        previous: view.previous.as_ref().map(|it| PreviousView {
+            digest: it.digest.as_deref().map_or_else(|| "the built-in one".to_owned(), short),
+            settings: it.settings_revision,
+            since: it.since.clone(),
+        }),
+        quarantined: quarantined.collect(),
+        is_unsaved: view.is_unsaved,
+        orders,
+        lines,
+        dropped,
+    })
+}
+
+pub async fn confirm(
+    State(dashboard): State<Dashboard>,
+    Operating(visitor): Operating,
+    Path((slot, order)): Path<(String, String)>,
+) -> Result<Response, Failure> {
+    let wanted = Wanted::of(&order)?;
+    let (name, _) = find(&dashboard, &slot)?;
+    visitor.step_up(&dashboard, &format!("/ops/plugins/{name}/{order}"))?;
+    page(&order_page(&dashboard, &visitor, (&slot, wanted), None).await?)
+}
+
+pub async fn order(
+    State(dashboard): State<Dashboard>,
+    Path((slot, order)): Path<(String, String)>,
+    sent: Order,
+) -> Result<Response, Failure> {
+    let (wanted, visitor) = (Wanted::of(&order)?, &sent.visitor);
+    let (name, _) = find(&dashboard, &slot)?;
+    visitor.step_up(&dashboard, &format!("/ops/plugins/{name}/{order}"))?;
+    let (action, what) = wanted.names();
+    match dashboard.api.plugins.order(name.clone(), wanted.order()).await {
+        Ok(()) => {
+            record(&dashboard, visitor, (action, name.to_string()), None).await?;
+            Ok(done(&format!("/ops/plugins/{name}"), what))
+        }
+        Err(OrderError::Unknown(_)) => Err(Failure::Missing),
+        Err(
+            error @ (OrderError::NothingToActivate(_)
+            | OrderError::NothingBefore(_)
+            | OrderError::Taken(_)
+            | OrderError::NothingToShadow(_)),
+        ) => {
+            let fault = Some(sentence(&error.to_string()));
+            let again = order_page(&dashboard, visitor, (&slot, wanted), fault).await?;
+            with_status(StatusCode::CONFLICT, &again)
+        }
+        Err(error @ (OrderError::Write(_) | OrderError::ShuttingDown)) => {
+            Err(Failure::Unavailable(sentence(&error.to_string())))
+        }
+    }
+}
+
+async fn order_page(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    (slot, wanted): (&str, Wanted),
+    fault: Option<String>,
+) -> Result<OrderPage, Failure> {
+    let (name, view) = find(dashboard, slot)?;
+    let line = SlotLine::of(&name, &view);
+    let running = if line.plugin.is_empty() {
+        "Nothing answers its calls now.".to_owned()
+    } else {
+        format!("Now {} ({}) answers its calls.", line.plugin, line.digest)
+    };
+    let (title, then, button) = match wanted {
+        Wanted::Activate => {
+            let candidate = view.candidate.as_ref().map(CandidateView::of);
+            let then = candidate.map_or_else(
+                || "What was switched off, or is in quarantine, is used again.".to_owned(),
+                |it| format!("With the next call {} ({}) answers.", it.name, it.digest),
+            );
+            (format!("Activate what waits in {name}?"), then, "Activate")
+        }
+        Wanted::RollBack => {
+            let before = view.previous.as_ref().and_then(|it| it.digest.as_deref()).map(short);
+            let before = before.unwrap_or_else(|| "the built-in plugin".to_owned());
+            let then = format!(
+                "With the next call {before} answers. What runs now goes into quarantine, and does not come back by \
+                 itself."
+            );
+            (format!("Roll {name} back?"), then, "Roll back")
+        }
+        Wanted::Disable => {
+            let then =
+                "With the next call a broader plugin, or the built-in one, answers.".to_owned();
+            (format!("Switch {name} off?"), then, "Switch off")
+        }
+    };
+    Ok(OrderPage {
+        frame: Frame::of(dashboard, visitor, Place::OpsPlugins).await?,
+        slot: name.as_str().to_owned(),
+        title,
+        about: vec![running, then],
+        button,
+        is_danger: wanted != Wanted::Activate,
+        fault,
+    })
+}
+
+fn find(dashboard: &Dashboard, slot: &str) -> Result<(SlotName, SlotStatus), Failure> {
+    let name: SlotName = slot.parse().map_err(|_| Failure::Missing)?;
+    let view = dashboard.api.plugins.statuses().slot(&name).ok_or(Failure::Missing)?;
+    Ok((name, view))
+}
+
+/// The settings of a plugin beside what its own schema says of each.
+fn settings(settings: &Value, schema: &str) -> Vec<SettingLine> {
+    let schema: Value = serde_json::from_str(schema).unwrap_or_default();
+    let known = schema["properties"].as_object();
+    let described = known.into_iter().flatten().map(|(name, about)| {
+        let own = settings.get(name).filter(|it| !it.is_null());
+        SettingLine {
+            name: name.clone(),
+            value: own.or(about.get("default")).map(shown).unwrap_or_default(),
+            is_default: own.is_none(),
+            about: about["description"].as_str().unwrap_or_default().to_owned(),
+        }
+    });
+    let is_known = |name: &String| known.is_some_and(|it| it.contains_key(name));
+    let others = settings.as_object().into_iter().flatten().filter(|(name, _)| !is_known(name));
+    let others = others.map(|(name, value)| SettingLine {
+        name: name.clone(),
+        value: shown(value),
+        is_default: false,
+        about: String::new(),
+    });
+    described.chain(others).collect()
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other @ (Value::Bool(_) | Value::Number(_)) => other.to_string(),
+        other @ (Value::Array(_) | Value::Object(_)) => {
+            serde_json::to_string_pretty(other).unwrap_or_default()
+        }
+    }
+}
+
+/// What one call takes, on average.
+fn micros(plugin: &InstalledPlugin) -> String {
+    let cpu = plugin.cpu(CallPurpose::Service).as_micros();
+    let calls = u128::from(plugin.stats().calls());
+    let each = cpu.checked_div(calls).and_then(|it| i64::try_from(it).ok());
+    each.map_or_else(String::new, number)
+}
+
+fn count(number_of: u64) -> String {
+    number(i64::try_from(number_of).unwrap_or(i64::MAX))
+}
+
+fn short(digest: &str) -> String {
+    let hex = digest.strip_prefix("sha256:").unwrap_or(digest);
+    hex.chars().take(SHORT_DIGEST).collect()
+}

@@ -1,0 +1,182 @@
+//! The people of an account: who is invited, with which role, and who goes.
+
+use super::{MemberError, Membership, NewMember, Origin, People, Person, Secret};
+use crate::account::role::{Role, RoleTooLow};
+use crate::clock::Timestamp;
+use crate::id::UserId;
+use crate::message::address::EmailAddress;
+use crate::store::{LinkPurpose, MemberChange, MemberRow, PersonRow, StoreError};
+
+/// People of one account.
+pub const MAX_MEMBERS: u32 = 200;
+
+/// Somebody in the account.
+#[derive(Debug)]
+pub struct TeamMember {
+    pub row: MemberRow,
+    /// Until when the invitation works, of somebody who has not taken it yet.
+    pub invited_until: Option<Timestamp>,
+}
+
+/// Somebody who was given a role.
+#[derive(Debug)]
+pub struct Invited {
+    pub user: PersonRow,
+    /// To choose a password with. None for somebody who has a log-in, or was invited elsewhere: a link for them would
+    /// let this account's owner into others.
+    pub link: Option<Secret>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TeamError {
+    #[error(transparent)]
+    Role(#[from] RoleTooLow),
+    #[error("the password was given too long ago; give it once more")]
+    StepUp,
+    #[error("must be an e-mail address, as in ada@example.com")]
+    Email,
+    #[error("{0} is in this account already; change the role in the list")]
+    IsMember(EmailAddress),
+    #[error("an account has at most {MAX_MEMBERS} people")]
+    Full,
+    #[error(
+        "an account keeps at least one owner who can log in; make somebody else an owner first"
+    )]
+    LastOwner,
+    #[error("there is nobody like this in the account")]
+    Missing,
+    #[error(transparent)]
+    Member(#[from] MemberError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl People {
+    /// Who is in the account that the session shows.
+    pub async fn team(&self, person: &Person) -> Result<Vec<TeamMember>, TeamError> {
+        let membership = person.membership.as_ref().ok_or(TeamError::Missing)?;
+        let mut team = Vec::new();
+        for row in self.store.members(membership.account, MAX_MEMBERS).await? {
+            let invited_until = match row.user.password {
+                Some(_) => None,
+                None => self.store.newest_link(row.user.id).await?.map(|it| it.expires_at),
+            };
+            team.push(TeamMember { row, invited_until });
+        }
+        Ok(team)
+    }
+
+    /// Gives somebody a role in the account that the session shows.
+    pub async fn invite_to_account(
+        &self,
+        person: &Person,
+        (email, role): (&str, Role),
+        from: &Origin,
+    ) -> Result<Invited, TeamError> {
+        let membership = self.owner(person)?;
+        let email: EmailAddress = email.trim().parse().map_err(|_| TeamError::Email)?;
+        let members = self.store.members(membership.account, MAX_MEMBERS).await?;
+        if members.len() >= usize::try_from(MAX_MEMBERS).unwrap_or(usize::MAX) {
+            return Err(TeamError::Full);
+        }
+        let new = NewMember {
+            email: email.clone(),
+            membership: Some((membership.account, role)),
+            is_operator: false,
+        };
+        let invited = match self.invite(new).await {
+            Ok((id, link)) => {
+                let user = self.store.user(id).await?.ok_or(TeamError::Missing)?;
+                Invited { user, link: Some(link) }
+            }
+            Err(MemberError::Exists(_)) => {
+                let user = self.named(&email).await?;
+                if members.iter().any(|it| it.user.id == user.id) {
+                    return Err(TeamError::IsMember(email));
+                }
+                let now = self.clock.now();
+                self.store.set_role(user.id, membership.account, role, now).await?;
+                Invited { user, link: None }
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let said = format!("{}: {role}", invited.user.email);
+        self.record_in_account(person, ("invite_user", Some(said)), from).await?;
+        Ok(invited)
+    }
+
+    /// Makes another link for somebody who has not taken the invitation.
+    pub async fn invite_again(
+        &self,
+        person: &Person,
+        user: UserId,
+        from: &Origin,
+    ) -> Result<Invited, TeamError> {
+        let membership = self.owner(person)?;
+        let user = self.member(membership, user).await?.user;
+        let memberships = self.store.memberships(user.id).await?;
+        if user.password.is_some() || user.is_operator || memberships.len() > 1 {
+            return Ok(Invited { user, link: None });
+        }
+        let link = self.make_link(LinkPurpose::Invitation, Some(user.id)).await?;
+        let said = user.email.to_string();
+        self.record_in_account(person, ("invite_user_again", Some(said)), from).await?;
+        Ok(Invited { user, link: Some(link) })
+    }
+
+    /// Gives somebody of the account another role.
+    pub async fn change_role(
+        &self,
+        person: &Person,
+        (user, role): (UserId, Role),
+        from: &Origin,
+    ) -> Result<(), TeamError> {
+        let membership = self.owner(person)?;
+        let email = self.member(membership, user).await?.user.email;
+        let changed = self.store.change_member(membership.account, user, Some(role)).await?;
+        done(changed)?;
+        let said = format!("{email}: {role}");
+        Ok(self.record_in_account(person, ("give_role", Some(said)), from).await?)
+    }
+
+    /// Takes somebody out of the account; an invitation that nobody has taken is gone with it.
+    pub async fn remove_from_account(
+        &self,
+        person: &Person,
+        user: UserId,
+        from: &Origin,
+    ) -> Result<(), TeamError> {
+        let membership = self.owner(person)?;
+        let email = self.member(membership, user).await?.user.email;
+        done(self.store.change_member(membership.account, user, None).await?)?;
+        let said = email.to_string();
+        Ok(self.record_in_account(person, ("remove_member", Some(said)), from).await?)
+    }
+
+    /// Somebody of the account.
+    pub async fn member(
+        &self,
+        membership: &Membership,
+        user: UserId,
+    ) -> Result<MemberRow, TeamError> {
+        let members = self.store.members(membership.account, MAX_MEMBERS).await?;
+        members.into_iter().find(|it| it.user.id == user).ok_or(TeamError::Missing)
+    }
+
+    fn owner<'a>(&self, person: &'a Person) -> Result<&'a Membership, TeamError> {
+        let membership = person.membership.as_ref().ok_or(TeamError::Missing)?;
+        membership.at_least(Role::Owner)?;
+        if !person.is_verified(self.clock.now()) {
+            return Err(TeamError::StepUp);
+        }
+        Ok(membership)
+    }
+}
+
+fn done(change: MemberChange) -> Result<(), TeamError> {
+    match change {
+        MemberChange::Done => Ok(()),
+        MemberChange::LastOwner => Err(TeamError::LastOwner),
+        MemberChange::Missing => Err(TeamError::Missing),
+    }
+}
