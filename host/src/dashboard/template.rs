@@ -11,7 +11,7 @@ use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
 use super::response::{Failure, PREVIEW, page, sentence, to, with_status};
 use super::state::Dashboard;
-use super::templates::{Author, failed, place, state};
+use super::templates::{Author, Drafted, failed, place, state};
 use super::words::{When, number};
 use crate::authoring::breaking::BreakingChange;
 use crate::authoring::error::AuthoringError;
@@ -45,6 +45,8 @@ struct Answer {
     breaking: Vec<String>,
     /// Messages of the last 30 days that the breaking changes would have refused.
     affected: String,
+    /// The note of a version that was not published.
+    note: String,
 }
 
 #[derive(Template)]
@@ -221,6 +223,8 @@ fn answer(error: AuthoringError) -> Result<(StatusCode, Answer), Failure> {
         | AuthoringError::NoVersion { .. }
         | AuthoringError::NoExample { .. }
         | AuthoringError::NoStarter { .. }
+        | AuthoringError::NoRecipient { .. }
+        | AuthoringError::Suppressed { .. }
         | AuthoringError::Large
         | AuthoringError::Touched { .. }
         | AuthoringError::TooManyTouched { .. }) => Err(failed(other)),
@@ -240,10 +244,11 @@ async fn done(
 async fn again(
     dashboard: &Dashboard,
     visitor: &Visitor,
-    place: &authoring::Place,
+    (place, note): (&authoring::Place, String),
     error: AuthoringError,
 ) -> Result<Response, Failure> {
     let (status, answer) = answer(error)?;
+    let answer = Answer { note, ..answer };
     let row = dashboard.api.authoring.find(place).await.map_err(failed)?;
     shown(dashboard, visitor, &row, (status, Editor::of(&row), answer)).await
 }
@@ -262,11 +267,11 @@ pub async fn show(
 pub async fn save(
     State(dashboard): State<Dashboard>,
     Path(slug): Path<String>,
-    sent: Submitted,
+    sent: Drafted,
 ) -> Result<Response, Failure> {
-    let Submitted { visitor, form } = sent;
-    let (author, place) = (Author::of(&visitor)?, place(&visitor, &slug)?);
-    let (authoring, editor) = (&dashboard.api.authoring, Editor::sent(&form)?);
+    let Drafted { author, visitor, form, .. } = &sent;
+    let place = place(visitor, &slug)?;
+    let (authoring, editor) = (&dashboard.api.authoring, Editor::sent(form)?);
     let row = authoring.find(&place).await.map_err(failed)?;
     let saved = match editor.source(&row) {
         Ok(source) => {
@@ -275,10 +280,10 @@ pub async fn save(
         Err(error) => Err(error),
     };
     match saved {
-        Ok(row) => done(&dashboard, &visitor, ("change_template", &row)).await,
+        Ok(row) => done(&dashboard, visitor, ("change_template", &row)).await,
         Err(error) => {
             let (status, answer) = answer(error)?;
-            shown(&dashboard, &visitor, &row, (status, editor, answer)).await
+            shown(&dashboard, visitor, &row, (status, editor, answer)).await
         }
     }
 }
@@ -287,12 +292,11 @@ pub async fn save(
 pub async fn check(
     State(dashboard): State<Dashboard>,
     Path(slug): Path<String>,
-    sent: Submitted,
+    sent: Drafted,
 ) -> Result<Response, Failure> {
-    let Submitted { visitor, form } = sent;
-    Author::of(&visitor)?;
-    let place = place(&visitor, &slug)?;
-    let (authoring, editor) = (&dashboard.api.authoring, Editor::sent(&form)?);
+    let Drafted { visitor, form, .. } = &sent;
+    let place = place(visitor, &slug)?;
+    let (authoring, editor) = (&dashboard.api.authoring, Editor::sent(form)?);
     let row = authoring.find(&place).await.map_err(failed)?;
     let checked = match editor.source(&row) {
         Ok(source) => Box::pin(authoring.validate(&place, Some(source))).await,
@@ -304,18 +308,27 @@ pub async fn check(
         }
         Err(error) => answer(error)?,
     };
-    shown(&dashboard, &visitor, &row, (status, editor, answer)).await
+    shown(&dashboard, visitor, &row, (status, editor, answer)).await
 }
 
-/// What a recipient would see of the saved draft, for the frame of the page.
+/// What a recipient would see of the saved draft, for the frame of the page; a refusal is shown in the frame too.
 pub async fn preview(
     State(dashboard): State<Dashboard>,
     Path(slug): Path<String>,
-    sent: Submitted,
-) -> Result<Response, Failure> {
-    let Submitted { visitor, form } = sent;
-    Author::of(&visitor)?;
-    let place = place(&visitor, &slug)?;
+    sent: Result<Drafted, Failure>,
+) -> Response {
+    let previewed = match sent {
+        Ok(sent) => previewed(&dashboard, &slug, &sent).await,
+        Err(failure) => Err(failure),
+    };
+    let mut response = previewed.unwrap_or_else(IntoResponse::into_response);
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, PREVIEW);
+    response
+}
+
+async fn previewed(dashboard: &Dashboard, slug: &str, sent: &Drafted) -> Result<Response, Failure> {
+    let Drafted { visitor, form, .. } = sent;
+    let place = place(visitor, slug)?;
     let read = || {
         let locale = Some(form.get("locale")).filter(|it| !it.is_empty()).map(str::parse);
         let locale = locale.transpose().map_err(|_| {
@@ -340,9 +353,7 @@ pub async fn preview(
             (status, format!("<p>{}</p>", escaped(&sentence(&error.to_string()))))
         }
     };
-    let mut response = (status, Html(html)).into_response();
-    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, PREVIEW);
-    Ok(response)
+    Ok((status, Html(html)).into_response())
 }
 
 fn escaped(text: &str) -> String {
@@ -364,7 +375,10 @@ pub async fn publish(
     let published = dashboard.api.authoring.publish(&place, &options, author.name());
     match Box::pin(published).await {
         Ok(outcome) => done(&dashboard, &visitor, ("publish_template", &outcome.row)).await,
-        Err(error) => again(&dashboard, &visitor, &place, error).await,
+        Err(error) => {
+            let note = options.note.unwrap_or_default();
+            again(&dashboard, &visitor, (&place, note), error).await
+        }
     }
 }
 
@@ -378,7 +392,7 @@ pub async fn archive(
     let place = place(&visitor, &slug)?;
     match dashboard.api.authoring.archive(&place, Some(edition(&form)?)).await {
         Ok(row) => done(&dashboard, &visitor, ("archive_template", &row)).await,
-        Err(error) => again(&dashboard, &visitor, &place, error).await,
+        Err(error) => again(&dashboard, &visitor, (&place, String::new()), error).await,
     }
 }
 
@@ -398,7 +412,7 @@ pub async fn duplicate(
     };
     match copied {
         Ok(row) => done(&dashboard, &visitor, ("duplicate_template", &row)).await,
-        Err(error) => again(&dashboard, &visitor, &place, error).await,
+        Err(error) => again(&dashboard, &visitor, (&place, String::new()), error).await,
     }
 }
 
@@ -428,6 +442,6 @@ pub async fn delete(
             done(&dashboard, &visitor, ("delete_template", &row)).await?;
             Ok(to("/app/templates"))
         }
-        Err(error) => again(&dashboard, &visitor, &place, error).await,
+        Err(error) => again(&dashboard, &visitor, (&place, String::new()), error).await,
     }
 }

@@ -1,7 +1,7 @@
 //! Templates of the account: which there are, and a new one.
 
 use askama::Template;
-use axum::extract::State;
+use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::response::Response;
 use http::{StatusCode, Uri};
 
@@ -12,6 +12,7 @@ use super::response::{Failure, page, sentence, to, with_status};
 use super::state::Dashboard;
 use super::words::{When, number};
 use crate::account::role::Role;
+use crate::api::body::{self, Memory};
 use crate::api::templates::refused::refused;
 use crate::authoring::error::AuthoringError;
 use crate::authoring::{self, folder, newest};
@@ -26,6 +27,16 @@ const LINES: u32 = 50;
 /// Proof that a person may change templates, without which no page names an author.
 #[derive(Debug)]
 pub struct Author(String);
+
+/// A form with a source, of somebody who may change templates: as large as a body of the API, and held in the memory and
+/// in the account's shares that those have.
+#[derive(Debug)]
+pub struct Drafted {
+    pub author: Author,
+    pub visitor: Visitor,
+    pub form: Form,
+    _memory: Memory,
+}
 
 #[derive(Debug)]
 struct TemplateLine {
@@ -72,6 +83,29 @@ impl Author {
     /// As versions name the person.
     pub fn name(&self) -> &str {
         &self.0
+    }
+}
+
+impl FromRequest<Dashboard> for Drafted {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self, Failure> {
+        let (mut parts, body) = request.into_parts();
+        let visitor = Visitor::from_request_parts(&mut parts, dashboard).await?;
+        let author = match Author::of(&visitor) {
+            Ok(author) => author,
+            Err(failure) => {
+                body::drain(body).await;
+                return Err(failure);
+            }
+        };
+        let (bytes, memory) = body::read(body, visitor.account()?, &dashboard.api).await?;
+        let form = Form::parse(&bytes);
+        if visitor.secret.is_form_token(form.get("form")) {
+            Ok(Self { author, visitor, form, _memory: memory })
+        } else {
+            Err(Failure::ForeignForm)
+        }
     }
 }
 
