@@ -35,7 +35,7 @@ pub(crate) mod shapes;
 mod state;
 mod suppressions;
 mod surround;
-mod templates;
+pub mod templates;
 mod test_recipients;
 mod webhooks;
 

@@ -43,7 +43,7 @@ use check::Tenant;
 use error::AuthoringError;
 
 pub use manage::Listed;
-pub use parse::source;
+pub use parse::{merge, source};
 pub use publish::{PublishOptions, PublishOutcome, RollbackOutcome, Validation};
 
 /// What authors work with.

@@ -25,7 +25,10 @@ mod response;
 pub mod setting;
 pub mod state;
 mod team;
+mod template;
+mod templates;
 mod test_recipient;
+mod versions;
 mod words;
 
 use axum::Router;
@@ -59,6 +62,19 @@ pub fn router(dashboard: Dashboard) -> Router {
         .route("/app/keys", get(keys::list).post(keys::create))
         .route("/app/keys/new", get(keys::ask))
         .route("/app/keys/{id}/deactivate", get(keys::confirm).post(keys::deactivate))
+        .route("/app/templates", get(templates::list).post(templates::create))
+        .route("/app/templates/new", get(templates::ask))
+        .route("/app/templates/{slug}", get(template::show))
+        .route("/app/templates/{slug}/draft", post(template::save))
+        .route("/app/templates/{slug}/check", post(template::check))
+        .route("/app/templates/{slug}/preview", post(template::preview))
+        .route("/app/templates/{slug}/publish", post(template::publish))
+        .route("/app/templates/{slug}/archive", post(template::archive))
+        .route("/app/templates/{slug}/duplicate", post(template::duplicate))
+        .route("/app/templates/{slug}/delete", get(template::confirm).post(template::delete))
+        .route("/app/templates/{slug}/versions", get(versions::list))
+        .route("/app/templates/{slug}/diff", get(versions::diff))
+        .route("/app/templates/{slug}/rollback", post(versions::roll_back))
         .route("/app/profile", get(profile::show))
         .route("/app/profile/password", post(profile::change_password))
         .route("/app/profile/sessions/{id}/end", post(profile::end_session))

@@ -7,6 +7,7 @@ mod guard;
 mod ops;
 mod pages;
 mod people;
+mod templates;
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};

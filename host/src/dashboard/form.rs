@@ -7,7 +7,7 @@ use http_body_util::{BodyExt, Limited};
 
 use super::response::Failure;
 
-/// No form of a page is larger.
+/// No form of a page is larger, but for those with the source of a template.
 const MAX_FORM_BYTES: usize = 64 << 10;
 const FORM_TIME: Duration = Duration::from_secs(10);
 
@@ -24,12 +24,15 @@ impl Form {
             Ok(Err(_)) => return Err(too_large()),
             Err(_) => return Err(Failure::Invalid("The form did not arrive in time.".to_owned())),
         };
-        Ok(Self(url::form_urlencoded::parse(&bytes).into_owned().collect()))
+        Ok(Self::parse(&bytes))
     }
 
     pub fn of_query(query: Option<&str>) -> Self {
-        let query = query.unwrap_or_default().as_bytes();
-        Self(url::form_urlencoded::parse(query).into_owned().collect())
+        Self::parse(query.unwrap_or_default().as_bytes())
+    }
+
+    pub fn parse(bytes: &[u8]) -> Self {
+        Self(url::form_urlencoded::parse(bytes).into_owned().collect())
     }
 
     /// A field; empty where it was not sent.

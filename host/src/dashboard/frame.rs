@@ -15,6 +15,7 @@ use crate::store::MembershipRow;
 pub enum Place {
     Overview,
     Messages,
+    Templates,
     Keys,
     Inbox,
     Team,

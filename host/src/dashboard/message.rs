@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
-use super::response::{Failure, page, sentence, to};
+use super::response::{Failure, PREVIEW, page, sentence, to};
 use super::state::Dashboard;
 use super::words::{When, badge, number};
 use crate::clock::Timestamp;
@@ -18,12 +18,6 @@ use crate::inbox::web::part;
 use crate::management::messages::{self, Caller, MessageError};
 use crate::message::state::{MessageState, OnCancel};
 use crate::store::{AttemptRow, EventRow, MessageDetails, MessageRow};
-
-/// The sender's HTML runs nothing, loads nothing and sends nothing.
-const PREVIEW: HeaderValue = HeaderValue::from_static(
-    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; form-action 'none'; \
-     base-uri 'none'; frame-ancestors 'self'",
-);
 
 #[derive(Debug)]
 struct EventView {

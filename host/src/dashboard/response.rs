@@ -17,6 +17,11 @@ const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
      font-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
+/// The sender's HTML runs nothing, loads nothing and sends nothing.
+pub const PREVIEW: HeaderValue = HeaderValue::from_static(
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; form-action 'none'; \
+     base-uri 'none'; frame-ancestors 'self'",
+);
 /// Not `no-referrer`: browsers would send `Origin: null` with our own forms.
 const REFERRER: HeaderValue = HeaderValue::from_static("same-origin");
 

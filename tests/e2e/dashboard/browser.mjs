@@ -2,7 +2,24 @@
 import { chromium } from 'playwright-core';
 import { ok, equal, deepEqual } from 'node:assert/strict';
 
+// Of the longest slug.
+const template = `/app/templates/${'w'.repeat(64)}`;
 const [base, email, password, message, account, scripts] = process.argv.slice(2);
+// That the page is not wider than the window.
+async function fits(page, path, width) {
+  const wide = await page.locator('html').evaluate((it) => it.scrollWidth - it.clientWidth);
+  ok(wide <= 0, `${path} at ${width} px is ${wide} px too wide`);
+  // What an element with a bound hides, the width of the page does not tell.
+  const clipped = await page.locator('main').evaluate((main) => [...main.querySelectorAll('*')]
+    .filter((it) => it.getBoundingClientRect().width > 1 && it.getBoundingClientRect().right > innerWidth + 1
+      && !it.closest('pre, .said, .mails, thead'))
+    .map((it) => it.outerHTML.slice(0, 120)));
+  deepEqual(clipped, [], `${path} at ${width} px`);
+  if (process.env.SCREENSHOTS) {
+    await page.screenshot({ path: `${process.env.SCREENSHOTS}/${path.replaceAll('/', '_')}-${width}.png`, fullPage: true });
+  }
+}
+
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
 try {
   for (const width of [390, 1280]) {
@@ -23,25 +40,38 @@ try {
     ok(cookie.secure && cookie.httpOnly && cookie.sameSite === 'Lax', JSON.stringify(cookie));
 
     for (const path of ['/app', '/app/messages', `/app/messages/${message}`, '/app/keys', '/app/keys/new', '/app/inbox',
+      '/app/templates', '/app/templates/new', '/app/templates/new?starter=receipt', template, `${template}/versions`,
+      `${template}/diff`, `${template}/diff?from=1&to=1`, `${template}/delete`,
       '/app/team', '/app/audit', '/app/profile', '/ops', '/ops/accounts', '/ops/accounts/new', `/ops/accounts/${account}`,
       `/ops/accounts/${account}/suspend`, '/ops/plans', '/ops/queue', '/ops/plugins', '/ops/plugins/plan-policy',
       '/ops/plugins/plan-policy/rollback', '/ops/audit']) {
       const answer = await page.goto(base + path, { waitUntil: 'load' });
       equal(answer.status(), 200, path);
-      const wide = await page.locator('html').evaluate((it) => it.scrollWidth - it.clientWidth);
-      ok(wide <= 0, `${path} at ${width} px is ${wide} px too wide`);
-      // What an element with a bound hides, the width of the page does not tell.
-      const clipped = await page.locator('main').evaluate((main) => [...main.querySelectorAll('*')]
-        .filter((it) => it.getBoundingClientRect().width > 1 && it.getBoundingClientRect().right > innerWidth + 1
-          && !it.closest('pre, .said, .mails, thead'))
-        .map((it) => it.outerHTML.slice(0, 120)));
-      deepEqual(clipped, [], `${path} at ${width} px`);
-      if (process.env.SCREENSHOTS) {
-        await page.screenshot({ path: `${process.env.SCREENSHOTS}/${path.replaceAll('/', '_')}-${width}.png`, fullPage: true });
-      }
+      await fits(page, path, width);
     }
     await page.goto(`${base}/app/messages/${message}`);
     await page.frameLocator('iframe').locator('body').getByText('481 902').first().waitFor();
+
+    await page.goto(base + template);
+    await page.fill('#example', '{"name": "Grace <script>"}');
+    await page.click('text=390 px');
+    await page.click('button:text-is("Preview")');
+    await page.frameLocator('iframe').locator('body').getByText('Grace <script>').first().waitFor();
+    await fits(page, 'preview', width);
+    await page.fill('#example', '{');
+    await page.click('button:text-is("Preview")');
+    await page.frameLocator('iframe').locator('body').getByText('no JSON').first().waitFor();
+    await page.fill('#markup', `<p>\n{{ name | ${'W'.repeat(200)} }}</p>`);
+    await page.fill('#example', '{"name": "Grace <script>"}');
+    await page.click('button:text-is("Check")');
+    await page.getByText('line 2, column').first().waitFor();
+    await fits(page, 'check', width);
+    await page.goto(base + template);
+    await page.fill('#note', `<script>${'W'.repeat(190)}`);
+    await page.click('button:text-is("Publish")');
+    await page.getByText('Publishing would break senders').waitFor();
+    equal(await page.inputValue('#note'), `<script>${'W'.repeat(190)}`);
+    await fits(page, 'breaking', width);
 
     await page.goto(`${base}/app/keys/new`);
     await page.fill('#name', `Browser ${width} ${scripts}`);

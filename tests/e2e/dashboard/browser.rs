@@ -2,6 +2,8 @@
 
 use std::process::{Command, Stdio};
 
+use reqwest::Method;
+use serde_json::{Value, json};
 use waxwing_tests::Server;
 use waxwing_tools::{Need, node_packages};
 
@@ -39,6 +41,7 @@ async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
         "--role",
         "member",
     ]));
+    hostile_template(&server, &name).await;
     let (email, password) = dev_person(&server);
     for scripts in ["on", "off"] {
         let output = Command::new("node")
@@ -53,4 +56,22 @@ async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
         assert!(output.status.success(), "scripts {scripts}: {said}\n{errors}");
         assert!(said.contains("all is well"), "scripts {scripts}: {said}\n{errors}");
     }
+}
+
+/// A template of the longest slug with a version and a draft that breaks senders, of which everything is hostile and long.
+async fn hostile_template(server: &Server, name: &str) {
+    let path = format!("/v1/templates/{}", "w".repeat(64));
+    let call = async |method: Method, path: &str, body: Value| {
+        let request = server.request(method, path).header("x-api-key", server.key());
+        let answer = server.answer(request.json(&body)).await;
+        assert!(matches!(answer.status, 200 | 201), "{path}: {}", answer.body);
+    };
+    let draft = json!({"name": name, "description": name, "subject": name, "html": "<p>{{ name }}</p>",
+                       "examples": {"default": {"name": name}}});
+    let new = json!({"slug": "w".repeat(64), "draft": draft});
+    call(Method::POST, "/v1/templates", new).await;
+    call(Method::POST, &format!("{path}/publish"), json!({"note": name})).await;
+    let changed = json!({"html": format!("<p>{{{{ name }}}} {{{{ city }}}} {name}</p>"),
+                         "examples": {"default": {"name": name, "city": name}}});
+    call(Method::PATCH, &path, changed).await;
 }

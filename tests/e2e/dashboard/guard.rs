@@ -3,6 +3,7 @@
 use serde_json::json;
 use waxwing_tests::Server;
 
+use super::templates::publish_mine;
 use super::{Browser, PASSWORD};
 use crate::fixture::message;
 
@@ -57,6 +58,7 @@ async fn a_role_that_is_too_low_is_refused_every_write() {
             "/app",
             "/app/messages",
             "/app/keys",
+            "/app/templates",
             "/app/inbox",
             "/app/team",
             "/app/audit",
@@ -85,12 +87,18 @@ async fn what_is_anothers_is_not_there() {
     let server = Server::dev();
     let (own, other) = (server.open_account("pro", 10), server.open_account("pro", 10));
     let sent = server.send(&other.key, &message("ada@example.com")).await.message_id();
+    let mut others = Browser::invited(&server, "other@example.com", &other.id, "owner").await;
+    publish_mine(&mut others).await;
     let mut browser = Browser::invited(&server, "own@example.com", &own.id, "owner").await;
     for path in [
         format!("/app/messages/{sent}"),
         format!("/app/messages/{sent}/html"),
         format!("/app/messages/{sent}/raw"),
         format!("/app/keys/{}/deactivate", other.key_id),
+        "/app/templates/mine".to_owned(),
+        "/app/templates/mine/versions".to_owned(),
+        "/app/templates/mine/diff".to_owned(),
+        "/app/templates/mine/delete".to_owned(),
         "/app/messages/msg_x".to_owned(),
         "/app/nothing".to_owned(),
     ] {
@@ -102,8 +110,17 @@ async fn what_is_anothers_is_not_there() {
         format!("/app/messages/{sent}/retry"),
         format!("/app/keys/{}/deactivate", other.key_id),
         "/app/profile/sessions/ses_01ARZ3NDEKTSV4RRFFQ69G5FAV/end".to_owned(),
+        "/app/templates/mine/draft".to_owned(),
+        "/app/templates/mine/check".to_owned(),
+        "/app/templates/mine/preview".to_owned(),
+        "/app/templates/mine/publish".to_owned(),
+        "/app/templates/mine/archive".to_owned(),
+        "/app/templates/mine/duplicate".to_owned(),
+        "/app/templates/mine/rollback".to_owned(),
+        "/app/templates/mine/delete".to_owned(),
     ] {
-        let page = browser.submit(&path, &[]).await;
+        let fields = [("edition", "1"), ("slug", "copy"), ("revision", "1")];
+        let page = browser.submit(&path, &fields).await;
         assert_eq!(page.status, 404, "{path}: {}", page.html);
     }
     let page = browser.submit("/app/account", &[("account", other.id.as_str())]).await;
@@ -148,6 +165,7 @@ async fn every_page_has_the_policy_and_no_script_style_or_handler_of_its_own() {
     let server = Server::dev();
     let sent = server.send(server.key(), &message("ada@example.com")).await.message_id();
     let mut browser = Browser::of_dev(&server).await;
+    publish_mine(&mut browser).await;
     let mut pages = Vec::new();
     for path in [
         "/app",
@@ -156,6 +174,13 @@ async fn every_page_has_the_policy_and_no_script_style_or_handler_of_its_own() {
         "/app/keys",
         "/app/keys/new",
         "/app/profile",
+        "/app/templates",
+        "/app/templates/new",
+        "/app/templates/mine",
+        "/app/templates/mine/versions",
+        "/app/templates/mine/diff?from=1&to=1",
+        "/app/templates/mine/delete",
+        "/app/templates/none",
         "/app/profile/factor",
         "/app/verify",
         "/app/inbox",
@@ -196,9 +221,15 @@ async fn every_page_has_the_policy_and_no_script_style_or_handler_of_its_own() {
             assert!(!page.html.contains(forbidden), "{path} has {forbidden}");
         }
     }
-    let preview = browser.get(&format!("{path}/html")).await;
-    assert!(preview.policy.starts_with("sandbox; default-src 'none'"), "{}", preview.policy);
-    assert!(preview.policy.contains("frame-ancestors 'self'") && preview.status == 200);
+    let (mine, token) = ("/app/templates/mine/preview", browser.form_token().await);
+    let framed = [
+        browser.get(&format!("{path}/html")).await,
+        browser.send(mine, &[("form", token.as_str()), ("edition", "1")]).await,
+    ];
+    for preview in framed {
+        assert!(preview.policy.starts_with("sandbox; default-src 'none'"), "{}", preview.policy);
+        assert!(preview.policy.contains("frame-ancestors 'self'") && preview.status == 200);
+    }
 }
 
 #[tokio::test]

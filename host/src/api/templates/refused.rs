@@ -60,6 +60,7 @@ fn fault(it: &Finding) -> Fault {
 }
 
 /// Of what was never published there is no version.
+#[must_use]
 pub fn absent_or_refused(error: AuthoringError) -> Problem {
     if matches!(error, AuthoringError::Unpublished { .. }) {
         Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())

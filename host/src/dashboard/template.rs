@@ -1,0 +1,447 @@
+//! One template: what is published, the editor of its draft, and what can be done with it.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{Html, IntoResponse, Response};
+use http::{StatusCode, header};
+use serde_json::{Map, Value, json};
+
+use super::form::Form;
+use super::frame::{Frame, Place};
+use super::guard::{Submitted, Theme, Visitor};
+use super::response::{Failure, PREVIEW, page, sentence, to, with_status};
+use super::state::Dashboard;
+use super::templates::{Author, Drafted, failed, place, state};
+use super::words::{When, number};
+use crate::authoring::breaking::BreakingChange;
+use crate::authoring::error::AuthoringError;
+use crate::authoring::finding::Finding;
+use crate::authoring::preview::PreviewOptions;
+use crate::authoring::{self, PublishOptions, newest};
+use crate::journey::accept::refusal::Fault;
+use crate::store::TemplateRow;
+use crate::template::kind::TemplateKind;
+use crate::template::source::TemplateSource;
+
+/// The draft as the editor has it.
+#[derive(Debug)]
+struct Editor {
+    /// The edition of the template that the person has read.
+    edition: i64,
+    subject: String,
+    preheader: String,
+    is_mjml: bool,
+    markup: String,
+    text: String,
+    /// As JSON.
+    example: String,
+}
+
+/// What a form was answered with.
+#[derive(Debug, Default)]
+struct Answer {
+    fault: Option<String>,
+    findings: Option<Vec<Finding>>,
+    breaking: Vec<String>,
+    /// Messages of the last 30 days that the breaking changes would have refused.
+    affected: String,
+    /// The note of a version that was not published.
+    note: String,
+}
+
+#[derive(Template)]
+#[template(path = "app/template.html")]
+struct TemplatePage {
+    frame: Frame,
+    slug: String,
+    name: String,
+    description: String,
+    state: (&'static str, &'static str, &'static str),
+    published: Option<(u64, When, String)>,
+    draft: Option<(When, String)>,
+    can_archive: bool,
+    can_delete: bool,
+    locales: Vec<String>,
+    sent: String,
+    edition: i64,
+    editor: Editor,
+    answer: Answer,
+}
+
+#[derive(Template)]
+#[template(path = "app/template_delete.html")]
+struct DeletePage {
+    frame: Frame,
+    slug: String,
+    edition: i64,
+    versions: u64,
+}
+
+impl Editor {
+    fn of(row: &TemplateRow) -> Self {
+        let source = newest(row);
+        let markup = source.mjml.as_ref().or(source.html.as_ref());
+        let example = source.examples.get("default");
+        Self {
+            edition: row.edition,
+            subject: source.subject.clone(),
+            preheader: source.preheader.clone().unwrap_or_default(),
+            is_mjml: source.has_mjml(),
+            markup: markup.cloned().unwrap_or_default(),
+            text: source.text.clone().unwrap_or_default(),
+            example: example
+                .and_then(|it| serde_json::to_string_pretty(it).ok())
+                .unwrap_or_default(),
+        }
+    }
+
+    fn sent(form: &Form) -> Result<Self, Failure> {
+        // Browsers end the lines of a text area with CR LF.
+        let text = |name: &str| form.get(name).replace("\r\n", "\n");
+        Ok(Self {
+            edition: edition(form)?,
+            subject: text("subject"),
+            preheader: text("preheader"),
+            is_mjml: form.get("language") == "mjml",
+            markup: text("markup"),
+            text: text("text"),
+            example: text("example"),
+        })
+    }
+
+    /// What is put over the newest source: what the editor does not show stays.
+    fn patch(&self) -> Result<Value, AuthoringError> {
+        let part = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
+        let (html, mjml) = if self.is_mjml {
+            (Value::Null, part(&self.markup))
+        } else {
+            (part(&self.markup), Value::Null)
+        };
+        Ok(json!({
+            "subject": self.subject,
+            "preheader": part(&self.preheader),
+            "html": html,
+            "mjml": mjml,
+            "text": part(&self.text),
+            "examples": {"default": example(&self.example)?},
+        }))
+    }
+
+    fn source(&self, row: &TemplateRow) -> Result<TemplateSource, AuthoringError> {
+        let mut value = json!(newest(row));
+        let patch = self.patch()?;
+        if let Some(examples) = value.get_mut("examples").and_then(Value::as_object_mut) {
+            examples.remove("default");
+        }
+        authoring::merge(&mut value, &patch);
+        authoring::source(&value, TemplateKind::Template).map_err(AuthoringError::Faults)
+    }
+}
+
+fn edition(form: &Form) -> Result<i64, Failure> {
+    let unread = || Failure::Invalid("The form names no edition; load the page again.".to_owned());
+    form.get("edition").parse().map_err(|_| unread())
+}
+
+fn example(text: &str) -> Result<Option<Map<String, Value>>, AuthoringError> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let read = serde_json::from_str(text);
+    read.map(Some).map_err(|error| {
+        AuthoringError::fault("example data", "invalid", format!("is no JSON object: {error}"))
+    })
+}
+
+async fn shown(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    row: &TemplateRow,
+    (status, editor, answer): (StatusCode, Editor, Answer),
+) -> Result<Response, Failure> {
+    let (api, source) = (&dashboard.api, newest(row));
+    let now = api.clock.now();
+    let sent = api.authoring.sent(row.owner, row.kind).await.map_err(failed)?;
+    let sent = sent.get(row.slug.as_str()).copied().unwrap_or(0);
+    let published = row.published.as_ref().map(|it| {
+        (it.revision, When::of(it.created_at, now), it.author.clone().unwrap_or_default())
+    });
+    let own = source.default_locale().to_string();
+    let others = source.locales.keys().map(ToString::to_string).filter(|it| *it != own);
+    let page = TemplatePage {
+        frame: Frame::of(dashboard, visitor, Place::Templates).await?,
+        slug: row.slug.to_string(),
+        name: source.name.clone(),
+        description: source.description.clone(),
+        state: state(row),
+        published,
+        draft: row.draft.as_ref().map(|it| (When::of(it.at, now), it.by.clone())),
+        can_archive: row.published.is_some() && row.archived_at.is_none(),
+        can_delete: !row.is_sent,
+        locales: std::iter::once(own.clone()).chain(others).collect(),
+        sent: count(sent),
+        edition: row.edition,
+        editor,
+        answer,
+    };
+    with_status(status, &page)
+}
+
+fn count(sent: u64) -> String {
+    number(i64::try_from(sent).unwrap_or(i64::MAX))
+}
+
+/// An author's fault is told beside what the author typed; everything else is a page of its own.
+fn answer(error: AuthoringError) -> Result<(StatusCode, Answer), Failure> {
+    let fault = Some(sentence(&error.to_string()));
+    match error {
+        AuthoringError::Unfit { findings, .. } => {
+            let fault = Some("Nothing was published: the draft has faults.".to_owned());
+            let answer = Answer { fault, findings: Some(findings), ..Answer::default() };
+            Ok((StatusCode::UNPROCESSABLE_ENTITY, answer))
+        }
+        AuthoringError::Breaking { changes, sent, .. } => {
+            let breaking = changes.iter().map(BreakingChange::in_words).collect();
+            let answer = Answer { breaking, affected: count(sent), ..Answer::default() };
+            Ok((StatusCode::CONFLICT, answer))
+        }
+        AuthoringError::Faults(_) | AuthoringError::Taken { .. } | AuthoringError::Full { .. } => {
+            Ok((StatusCode::UNPROCESSABLE_ENTITY, Answer { fault, ..Answer::default() }))
+        }
+        AuthoringError::Changed { .. }
+        | AuthoringError::InUse { .. }
+        | AuthoringError::Unpublished { .. }
+        | AuthoringError::Sent { .. } => {
+            Ok((StatusCode::CONFLICT, Answer { fault, ..Answer::default() }))
+        }
+        other @ (AuthoringError::Store(_)
+        | AuthoringError::Folder(_)
+        | AuthoringError::Files(_)
+        | AuthoringError::Plugin(_)
+        | AuthoringError::Refused(_)
+        | AuthoringError::Missing { .. }
+        | AuthoringError::NoVersion { .. }
+        | AuthoringError::NoExample { .. }
+        | AuthoringError::NoStarter { .. }
+        | AuthoringError::NoRecipient { .. }
+        | AuthoringError::Suppressed { .. }
+        | AuthoringError::Large
+        | AuthoringError::Touched { .. }
+        | AuthoringError::TooManyTouched { .. }) => Err(failed(other)),
+    }
+}
+
+async fn done(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    (action, row): (&'static str, &TemplateRow),
+) -> Result<Response, Failure> {
+    let change = (action, Some(row.slug.to_string()));
+    dashboard.people.record_in_account(&visitor.person, change, &visitor.guest.from).await?;
+    Ok(to(&format!("/app/templates/{}", row.slug)))
+}
+
+async fn again(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    (place, note): (&authoring::Place, String),
+    error: AuthoringError,
+) -> Result<Response, Failure> {
+    let (status, answer) = answer(error)?;
+    let answer = Answer { note, ..answer };
+    let row = dashboard.api.authoring.find(place).await.map_err(failed)?;
+    shown(dashboard, visitor, &row, (status, Editor::of(&row), answer)).await
+}
+
+pub async fn show(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    Path(slug): Path<String>,
+) -> Result<Response, Failure> {
+    let place = place(&visitor, &slug)?;
+    let row = dashboard.api.authoring.find(&place).await.map_err(failed)?;
+    let editor = Editor::of(&row);
+    shown(&dashboard, &visitor, &row, (StatusCode::OK, editor, Answer::default())).await
+}
+
+pub async fn save(
+    State(dashboard): State<Dashboard>,
+    Path(slug): Path<String>,
+    sent: Drafted,
+) -> Result<Response, Failure> {
+    let Drafted { author, visitor, form, .. } = &sent;
+    let place = place(visitor, &slug)?;
+    let (authoring, editor) = (&dashboard.api.authoring, Editor::sent(form)?);
+    let row = authoring.find(&place).await.map_err(failed)?;
+    let saved = match editor.source(&row) {
+        Ok(source) => {
+            authoring.replace_draft(&place, Some(editor.edition), &source, author.name()).await
+        }
+        Err(error) => Err(error),
+    };
+    match saved {
+        Ok(row) => done(&dashboard, visitor, ("change_template", &row)).await,
+        Err(error) => {
+            let (status, answer) = answer(error)?;
+            shown(&dashboard, visitor, &row, (status, editor, answer)).await
+        }
+    }
+}
+
+/// Checks what stands in the editor, saved or not.
+pub async fn check(
+    State(dashboard): State<Dashboard>,
+    Path(slug): Path<String>,
+    sent: Drafted,
+) -> Result<Response, Failure> {
+    let Drafted { visitor, form, .. } = &sent;
+    let place = place(visitor, &slug)?;
+    let (authoring, editor) = (&dashboard.api.authoring, Editor::sent(form)?);
+    let row = authoring.find(&place).await.map_err(failed)?;
+    let checked = match editor.source(&row) {
+        Ok(source) => Box::pin(authoring.validate(&place, Some(source))).await,
+        Err(error) => Err(error),
+    };
+    let (status, answer) = match checked {
+        Ok(found) => {
+            (StatusCode::OK, Answer { findings: Some(found.findings), ..Answer::default() })
+        }
+        Err(error) => answer(error)?,
+    };
+    shown(&dashboard, visitor, &row, (status, editor, answer)).await
+}
+
+/// What a recipient would see of the saved draft, for the frame of the page; a refusal is shown in the frame too.
+pub async fn preview(
+    State(dashboard): State<Dashboard>,
+    Path(slug): Path<String>,
+    sent: Result<Drafted, Failure>,
+) -> Response {
+    let previewed = match sent {
+        Ok(sent) => previewed(&dashboard, &slug, &sent).await,
+        Err(failure) => Err(failure),
+    };
+    let mut response = previewed.unwrap_or_else(IntoResponse::into_response);
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, PREVIEW);
+    response
+}
+
+async fn previewed(dashboard: &Dashboard, slug: &str, sent: &Drafted) -> Result<Response, Failure> {
+    let Drafted { visitor, form, .. } = sent;
+    let place = place(visitor, slug)?;
+    let read = || {
+        let locale = Some(form.get("locale")).filter(|it| !it.is_empty()).map(str::parse);
+        let locale = locale.transpose().map_err(|_| {
+            AuthoringError::Faults(vec![Fault::new("locale", "invalid", "is no locale")])
+        })?;
+        let data = example(form.get("example"))?;
+        Ok(PreviewOptions { data, locale, ..PreviewOptions::default() })
+    };
+    let preview = match read() {
+        Ok(options) => Box::pin(dashboard.api.authoring.preview(&place, options)).await,
+        Err(error) => Err(error),
+    };
+    let (status, html) = match preview {
+        Ok(preview) => {
+            let text = |it: String| format!("<pre>{}</pre>", escaped(&it));
+            let html = preview.parts.html;
+            (StatusCode::OK, html.unwrap_or_else(|| text(preview.parts.text.unwrap_or_default())))
+        }
+        Err(error @ AuthoringError::Missing { .. }) => return Err(failed(error)),
+        Err(error) => {
+            let status = StatusCode::UNPROCESSABLE_ENTITY;
+            (status, format!("<p>{}</p>", escaped(&sentence(&error.to_string()))))
+        }
+    };
+    Ok((status, Html(html)).into_response())
+}
+
+fn escaped(text: &str) -> String {
+    askama::filters::escape(text, askama::filters::Html)
+        .map(|it| it.to_string())
+        .unwrap_or_default()
+}
+
+pub async fn publish(
+    State(dashboard): State<Dashboard>,
+    Path(slug): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    let (author, place) = (Author::of(&visitor)?, place(&visitor, &slug)?);
+    let note = Some(form.get("note").trim().to_owned()).filter(|it| !it.is_empty());
+    let force = form.get("force") == "yes";
+    let options = PublishOptions { seen: Some(edition(&form)?), force, note };
+    let published = dashboard.api.authoring.publish(&place, &options, author.name());
+    match Box::pin(published).await {
+        Ok(outcome) => done(&dashboard, &visitor, ("publish_template", &outcome.row)).await,
+        Err(error) => {
+            let note = options.note.unwrap_or_default();
+            again(&dashboard, &visitor, (&place, note), error).await
+        }
+    }
+}
+
+pub async fn archive(
+    State(dashboard): State<Dashboard>,
+    Path(slug): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    Author::of(&visitor)?;
+    let place = place(&visitor, &slug)?;
+    match dashboard.api.authoring.archive(&place, Some(edition(&form)?)).await {
+        Ok(row) => done(&dashboard, &visitor, ("archive_template", &row)).await,
+        Err(error) => again(&dashboard, &visitor, (&place, String::new()), error).await,
+    }
+}
+
+pub async fn duplicate(
+    State(dashboard): State<Dashboard>,
+    Path(slug): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    let (author, place) = (Author::of(&visitor)?, place(&visitor, &slug)?);
+    let copied = match form.get("slug").trim().parse() {
+        Ok(copy) => dashboard.api.authoring.duplicate(&place, copy, author.name()).await,
+        Err(error) => {
+            let error: crate::template::slug::InvalidSlug = error;
+            Err(AuthoringError::fault("", "invalid", error.to_string()))
+        }
+    };
+    match copied {
+        Ok(row) => done(&dashboard, &visitor, ("duplicate_template", &row)).await,
+        Err(error) => again(&dashboard, &visitor, (&place, String::new()), error).await,
+    }
+}
+
+pub async fn confirm(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    Path(slug): Path<String>,
+) -> Result<Response, Failure> {
+    Author::of(&visitor)?;
+    let place = place(&visitor, &slug)?;
+    let row = dashboard.api.authoring.find(&place).await.map_err(failed)?;
+    let frame = Frame::of(&dashboard, &visitor, Place::Templates).await?;
+    let slug = row.slug.to_string();
+    page(&DeletePage { frame, slug, edition: row.edition, versions: row.newest })
+}
+
+pub async fn delete(
+    State(dashboard): State<Dashboard>,
+    Path(slug): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    Author::of(&visitor)?;
+    let place = place(&visitor, &slug)?;
+    match dashboard.api.authoring.delete(&place, Some(edition(&form)?)).await {
+        Ok(row) => {
+            done(&dashboard, &visitor, ("delete_template", &row)).await?;
+            Ok(to("/app/templates"))
+        }
+        Err(error) => again(&dashboard, &visitor, (&place, String::new()), error).await,
+    }
+}
