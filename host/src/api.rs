@@ -10,10 +10,10 @@ pub(crate) mod body;
 mod brand;
 pub mod client_address;
 pub mod control_token;
-mod credits;
+pub(crate) mod credits;
 mod decisions;
 mod docs;
-mod domains;
+pub(crate) mod domains;
 mod fields;
 mod header_checks;
 mod health;
@@ -33,11 +33,11 @@ pub mod request_context;
 mod send;
 pub(crate) mod shapes;
 mod state;
-mod suppressions;
+pub(crate) mod suppressions;
 mod surround;
 pub mod templates;
 mod test_recipients;
-mod webhooks;
+pub(crate) mod webhooks;
 
 use std::sync::Arc;
 

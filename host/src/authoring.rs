@@ -6,6 +6,7 @@
 mod agreement;
 pub mod archive;
 pub mod bounds;
+pub mod brand;
 pub mod breaking;
 mod calls;
 mod check;

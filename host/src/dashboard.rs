@@ -8,6 +8,10 @@ mod access;
 mod acting;
 mod assets;
 mod audit;
+mod brand;
+mod credits;
+mod domain;
+mod domains;
 mod forgotten;
 mod form;
 mod frame;
@@ -24,11 +28,14 @@ mod profile;
 mod response;
 pub mod setting;
 pub mod state;
+mod suppressions;
 mod team;
 mod template;
 mod templates;
 mod test_recipient;
 mod versions;
+mod webhook;
+mod webhooks;
 mod words;
 
 use axum::Router;
@@ -85,6 +92,24 @@ pub fn router(dashboard: Dashboard) -> Router {
         .route("/app/team/{id}/again", post(team::again))
         .route("/app/team/{id}/remove", get(team::confirm).post(team::remove))
         .route("/app/audit", get(audit::list))
+        .route("/app/domains", get(domains::list).post(domains::add))
+        .route("/app/domains/{id}", get(domain::show))
+        .route("/app/domains/{id}/check", post(domain::check))
+        .route("/app/domains/{id}/rotate", post(domain::rotate))
+        .route("/app/domains/{id}/remove", get(domain::confirm).post(domain::remove))
+        .route("/app/webhooks", get(webhooks::list).post(webhooks::create))
+        .route("/app/webhooks/new", get(webhooks::ask))
+        .route("/app/webhooks/{id}", get(webhook::show).post(webhook::change))
+        .route("/app/webhooks/{id}/state", post(webhook::change_state))
+        .route("/app/webhooks/{id}/rotate", post(webhook::rotate))
+        .route("/app/webhooks/{id}/test", post(webhook::test))
+        .route("/app/webhooks/{id}/replay", post(webhook::replay_failed))
+        .route("/app/webhooks/{id}/deliveries/{event}/replay", post(webhook::replay))
+        .route("/app/webhooks/{id}/remove", get(webhook::confirm).post(webhook::remove))
+        .route("/app/credits", get(credits::show))
+        .route("/app/suppressions", get(suppressions::list).post(suppressions::add))
+        .route("/app/suppressions/remove", post(suppressions::remove))
+        .route("/app/brand", get(brand::show).post(brand::change))
         .route("/app/inbox", get(inbox::list))
         .route("/app/acting/end", post(acting::end))
         .route("/app/verify", get(profile::ask_password).post(profile::step_up))

@@ -3,11 +3,14 @@
 mod access;
 mod audit;
 mod browser;
+mod domains;
+mod mailing;
 mod guard;
 mod ops;
 mod pages;
 mod people;
 mod templates;
+mod webhooks;
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};

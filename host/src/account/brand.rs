@@ -10,6 +10,9 @@ use crate::message::address::EmailAddress;
 const MAX_NAME_CHARS: usize = 100;
 const MAX_ADDRESS_CHARS: usize = 300;
 const MAX_URL_CHARS: usize = 2_000;
+/// No URL has these as they are (RFC 3986), and the parser lets some of them stand: in a template's attribute they
+/// would end the value.
+const UNSAFE_IN_URLS: [char; 9] = ['"', '<', '>', '\\', '^', '`', '{', '|', '}'];
 
 /// One value of a brand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -195,6 +198,7 @@ fn is_url(text: &str, schemes: &[&str]) -> bool {
     let url = Url::parse(text).ok().filter(|_| is_line(text, MAX_URL_CHARS));
     url.is_some_and(|url| schemes.contains(&url.scheme()) && url.has_host())
         && !text.contains(char::is_whitespace)
+        && !text.contains(UNSAFE_IN_URLS)
 }
 
 /// Only `#rgb` and `#rrggbb`: the value stands in style attributes, where a longer text could say more
@@ -230,6 +234,9 @@ mod tests {
             (BrandField::ProductUrl, "javascript:alert(1)"),
             (BrandField::ProductUrl, "https://tern.example/a b"),
             (BrandField::ProductUrl, "https://"),
+            (BrandField::ProductUrl, "https://a\"b"),
+            (BrandField::ProductUrl, "https://tern.example/<a"),
+            (BrandField::LogoUrl, "https://tern.example/l.png?a=\"onerror="),
             (BrandField::LogoUrl, "http://tern.example/l.png"),
             (BrandField::SupportEmail, "help"),
             (BrandField::CompanyAddress, ""),

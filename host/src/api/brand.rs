@@ -10,6 +10,7 @@ use super::problem::Problem;
 use super::shapes::Brand;
 use super::state::Api;
 use crate::account::brand::{BrandChanges, BrandField};
+use crate::authoring;
 use crate::journey::accept::refusal::{Fault, Refusal};
 
 /// The account's brand.
@@ -38,8 +39,10 @@ pub async fn change(
     let (admin, body, _memory) =
         body::json_of(admin, |it| it.account().into(), &api, request).await?;
     let (changes, warnings) = changes(&body)?;
-    let mut brand = Brand::from(&api.store.change_brand(admin.account(), &changes).await?);
+    let kept = api.store.change_brand(admin.account(), &changes).await?;
+    let mut brand = Brand::from(&kept);
     brand.warnings = warnings;
+    brand.warnings.extend(authoring::brand::warnings(&kept));
     Ok(Json(brand))
 }
 

@@ -134,21 +134,21 @@ pub async fn grant(
 
 /// Where a page of a ledger goes on. The number of an entry is sealed in it: it would tell each account how much the
 /// whole server sends.
-struct Cursor<'a> {
+pub struct Cursor<'a> {
     api: &'a Api,
     identity: String,
 }
 
 impl<'a> Cursor<'a> {
-    fn of(api: &'a Api, account: AccountId) -> Self {
+    pub fn of(api: &'a Api, account: AccountId) -> Self {
         Self { api, identity: format!("ledger {account}") }
     }
 
-    fn tell(&self, number: i64) -> String {
+    pub fn tell(&self, number: i64) -> String {
         URL_SAFE_NO_PAD.encode(self.api.seal.seal(&self.identity, &number.to_be_bytes()))
     }
 
-    fn read(&self, text: &str) -> Result<i64, Refusal> {
+    pub fn read(&self, text: &str) -> Result<i64, Refusal> {
         let sealed = URL_SAFE_NO_PAD.decode(text).ok();
         let opened = sealed.and_then(|it| self.api.seal.open(&self.identity, &it).ok());
         let number = opened.and_then(|it| it.try_into().ok()).map(i64::from_be_bytes);

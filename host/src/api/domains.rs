@@ -17,7 +17,7 @@ use super::{body, query};
 use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
-use crate::id::DomainId;
+use crate::id::{AccountId, DomainId};
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 use crate::store::DomainDetails;
 use crate::upkeep::verify_domains::{AccountPermit, AccountPermits, DomainError, NotAdded};
@@ -91,7 +91,7 @@ pub async fn add(
     if !admin.may_manage(&name) {
         return Err(not_this_key(&name));
     }
-    let _permit = permit(&api.verifier.permits, &admin)?;
+    let _permit = permit(&api.verifier.permits, admin.account())?;
     let account = api.store.account(admin.account(), api.clock.now()).await?.account;
     let added = api.verifier.add(&account, name, kind, LookAlikes::Refused).await;
     let id = added.map_err(|error| refused(&error))?;
@@ -131,7 +131,7 @@ pub async fn check(
 ) -> Result<Json<Domain>, Problem> {
     let admin = admin.must_be_live(WHY_LIVE)?;
     let details = find(&api, &admin, &domain).await?;
-    let _permit = permit(&api.verifier.permits, &admin)?;
+    let _permit = permit(&api.verifier.permits, admin.account())?;
     let checked = api.verifier.check(details.row.domain.id).await;
     let checked = checked.map_err(|error| refused(&error.into()))?;
     let details = checked.ok_or_else(|| unknown(&domain))?;
@@ -151,7 +151,7 @@ pub async fn rotate(
 ) -> Result<Json<Domain>, Problem> {
     let admin = admin.must_be_live(WHY_LIVE)?;
     let details = find(&api, &admin, &domain).await?;
-    let _permit = permit(&api.verifier.permits, &admin)?;
+    let _permit = permit(&api.verifier.permits, admin.account())?;
     let details = api.verifier.rotate(details).await.map_err(|error| refused(&error))?;
     Ok(Json(view(&api, details).await?))
 }
@@ -233,12 +233,13 @@ fn wanted(body: &Value) -> Result<(DomainName, DomainKind), Problem> {
     }
 }
 
-fn permit(permits: &AccountPermits, admin: &Admin) -> Result<AccountPermit, Problem> {
-    let permit = permits.enter(admin.account());
+/// A place among the account's checks; they are bounded, because each asks name servers.
+pub fn permit(permits: &AccountPermits, account: AccountId) -> Result<AccountPermit, Problem> {
+    let permit = permits.enter(account);
     permit.ok_or_else(|| Refusal::RateLimited { retry_after: RETRY_AFTER }.into())
 }
 
-fn refused(error: &DomainError) -> Problem {
+pub fn refused(error: &DomainError) -> Problem {
     match error {
         DomainError::Name(_) | DomainError::NotAdded(NotAdded::LooksLikeAnother) => {
             Refusal::fault("name", "refused", error.to_string()).into()

@@ -26,7 +26,7 @@ mod webhook;
 pub use account::{Account, AccountPage};
 pub use brand::Brand;
 pub use credit::{Balance, Grant, LedgerEntry, LedgerPage};
-pub use domain::{DeletedDomain, Domain, DomainSummary};
+pub use domain::{DeletedDomain, Domain, DomainRecord, DomainSummary, domain_records};
 pub use health::{Health, HealthInDetail};
 pub use key::{Key, KeyPage, NewKey};
 pub use management::{

@@ -1,6 +1,6 @@
 //! `/v1/suppressions`: the addresses that an account sends nothing more to.
 
-mod parse;
+pub mod parse;
 
 use axum::Json;
 use axum::extract::{Path, Request, State};

@@ -334,7 +334,7 @@ async fn find(api: &Api, holder: &Holder, webhook: &str) -> Result<WebhookRow, P
     row.filter(|row| row.owner == holder.0).ok_or_else(missing)
 }
 
-fn refused(error: &WebhookError) -> Problem {
+pub fn refused(error: &WebhookError) -> Problem {
     let fault = |field, text: String| Problem::from(Refusal::fault(field, "invalid", text));
     match error {
         WebhookError::Url(url) => fault("url", url.to_string()),

@@ -5,7 +5,7 @@
 
 mod around;
 mod clients;
-mod color;
+pub mod color;
 mod page;
 
 use std::collections::HashMap;

@@ -127,8 +127,8 @@ fn steps([key, test, domain, real]: [bool; 4]) -> Vec<Step> {
         Step {
             is_done: domain,
             title: "Verify a sender domain",
-            about: "POST /v1/domains, or waxwing domain add, says which DNS records to publish.",
-            link: None,
+            about: "The page of the domain shows which DNS records to publish.",
+            link: Some(("/app/domains", "Add domain")),
         },
         Step {
             is_done: real,

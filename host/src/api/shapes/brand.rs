@@ -29,7 +29,7 @@ pub struct Brand {
     /// A picture of the mark.
     #[schema(required, nullable)]
     logo_url: Option<String>,
-    /// Members of the request that mean nothing here.
+    /// Members of the request that mean nothing here, and values that readers of the mail could not read.
     #[schema(value_type = Option<Vec<String>>)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,

@@ -90,36 +90,36 @@ struct DomainDetails {
 }
 
 /// One record to publish.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DomainRecord {
     /// The policy's identifier.
-    id: String,
+    pub id: String,
     /// `ownership`, `DKIM`, `SPF`, `DMARC`, `return path`, …
-    purpose: String,
+    pub purpose: String,
     /// Whether the domain sends only with it.
-    required: bool,
+    pub required: bool,
     /// `TXT`, `CNAME`, …
-    r#type: String,
+    pub r#type: String,
     /// DNS name to publish the record at.
-    name: String,
+    pub name: String,
     /// Value of the record to publish.
-    value: String,
+    pub value: String,
     /// What it is for and how to publish it.
-    help: String,
+    pub help: String,
     /// `satisfied`, `missing`, `wrong`, `propagating`, `unknown` or `unchecked`.
     #[serde(default)]
     #[schema(required)]
-    status: String,
+    pub status: String,
     /// Values that were found in DNS.
     #[serde(default)]
     #[schema(required)]
-    found: Vec<String>,
+    pub found: Vec<String>,
     /// What was expected and what to change.
-    hint: Option<String>,
+    pub hint: Option<String>,
     /// `next` for the record of a key that will sign once it was seen, `retired` for one that signs no
     /// more.
-    rotation: Option<String>,
+    pub rotation: Option<String>,
 }
 
 /// A DKIM key.
@@ -197,7 +197,7 @@ impl Domain {
             check.as_ref().and_then(at).map(Timestamp::rfc3339)
         };
         let details = DomainDetails {
-            records: records(&row, check.as_ref(), &keys),
+            records: domain_records(&row, check.as_ref(), &keys),
             checked_at: at(|it| it.checked_at),
             next_check_at: at(|it| it.next_at),
             unclear_since: at(|it| it.unclear_since),
@@ -218,7 +218,11 @@ impl Domain {
 }
 
 /// The records to publish, each with what was seen of it.
-fn records(row: &DomainRow, check: Option<&CheckRow>, keys: &[DkimKey]) -> Vec<DomainRecord> {
+pub fn domain_records(
+    row: &DomainRow,
+    check: Option<&CheckRow>,
+    keys: &[DkimKey],
+) -> Vec<DomainRecord> {
     let name_of = |key: &DkimKey| record_name(&row.domain.name, key);
     let findings: Vec<Finding> = check.map(|it| read(&it.findings)).unwrap_or_default();
     let mut records: Vec<DomainRecord> = read(&row.requirements);

@@ -8,6 +8,7 @@ use super::super::open::Target;
 use super::super::output::text;
 use crate::account::brand::{BrandChanges, BrandField};
 use crate::api::shapes::Brand;
+use crate::authoring;
 use crate::id::AccountId;
 
 /// Show or change what the templates of an account are offered as defaults. A send's own data wins.
@@ -87,13 +88,18 @@ impl BrandCommand {
         } else {
             opened.store.change_brand(self.id, &changes).await?
         };
-        let mut value = json!(Brand::from(&brand));
+        let mut shown = Brand::from(&brand);
+        let warnings = authoring::brand::warnings(&brand);
+        shown.warnings.clone_from(&warnings);
+        let mut value = json!(shown);
         value["accountId"] = json!(self.id);
         self.target.output.one(&value, || {
             let line = |field: BrandField| {
                 format!("{:16}  {}", field.option(), text(&value, field.member()))
             };
-            BrandField::ALL.map(line).join("\n")
+            let lines = BrandField::ALL.map(line).into_iter();
+            let warned = warnings.iter().map(|it| format!("warning: {it}"));
+            lines.chain(warned).collect::<Vec<_>>().join("\n")
         });
         Ok(())
     }

@@ -11,6 +11,7 @@ use crate::account::AccountState;
 use crate::account::brand::BrandChanges;
 use crate::account::plan::Plan;
 use crate::clock::Timestamp;
+use crate::dashboard::credits::LedgerLine;
 use crate::dashboard::form::Form;
 use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::{Theme, Visitor};
@@ -27,7 +28,7 @@ use crate::people::audit::PersonsChange;
 use crate::plugin::Kind;
 use crate::plugin::binding::Binding;
 use crate::store::records::Idempotency;
-use crate::store::{AccountRow, LedgerRow, MemberRow, SentLately};
+use crate::store::{AccountRow, MemberRow, SentLately};
 
 const LINES: u32 = 50;
 const LEDGER_LINES: u32 = 10;
@@ -47,14 +48,6 @@ struct AccountLine {
     /// Whether so many bounces endanger the reputation of the server.
     is_risky: bool,
     since: When,
-}
-
-#[derive(Debug)]
-struct LedgerLine {
-    at: When,
-    kind: &'static str,
-    amount: String,
-    reason: String,
 }
 
 #[derive(Template)]
@@ -135,23 +128,6 @@ impl AccountLine {
             bounced: sent.bounced_per_mille().map(|it| format!("{}.{} %", it / 10, it % 10)),
             is_risky: sent.is_risky(),
             since: When::of(account.created_at, now),
-        }
-    }
-}
-
-impl LedgerLine {
-    fn of(row: LedgerRow, now: Timestamp) -> Self {
-        let sign = if row.amount.0 > 0 { "+" } else { "" };
-        Self {
-            at: When::of(row.at, now),
-            kind: row.kind.as_str(),
-            amount: format!("{sign}{}", number(row.amount.0)),
-            reason: match (row.reason, row.messages) {
-                (Some(reason), _) => reason,
-                (None, Some(1)) => "1 message".to_owned(),
-                (None, Some(many)) => format!("{many} messages"),
-                (None, None) => String::new(),
-            },
         }
     }
 }

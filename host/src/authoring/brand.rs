@@ -1,0 +1,51 @@
+//! What of a brand the readers of its mail could not read.
+
+use super::lint::color::Color;
+use crate::account::brand::{Brand, BrandField};
+
+const WHITE: Color = Color(255, 255, 255);
+/// What WCAG 2.2 asks of text, ten times.
+const READABLE: u32 = 45;
+
+/// Values that are valid and yet spoil the mail, each with what to do. Starters write white text on the brand's colour,
+/// and the colour's own text on white.
+#[must_use]
+pub fn warnings(brand: &Brand) -> Vec<String> {
+    let color = brand.value(BrandField::BrandColor);
+    let contrast = color.and_then(Color::of).map(|it| it.contrast(WHITE));
+    match (color, contrast) {
+        (Some(color), Some(contrast)) if contrast < READABLE => vec![format!(
+            "the colour {color} has a contrast of {}.{}:1 with white, and WCAG asks for {}.{}:1: the text of buttons \
+             cannot be read; choose a darker colour",
+            contrast / 10,
+            contrast % 10,
+            READABLE / 10,
+            READABLE % 10
+        )],
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::brand::BrandChanges;
+
+    #[test]
+    fn a_colour_on_which_white_cannot_be_read_is_warned_of() {
+        for (color, is_warned) in [
+            ("#ffffff", true),
+            ("#fff", true),
+            ("#abcdef", true),
+            ("#23695e", false),
+            ("#000", false),
+        ] {
+            let mut changes = BrandChanges::default();
+            changes.set(BrandField::BrandColor, Some(color)).expect("a colour");
+            let values = changes.iter().filter_map(|(field, it)| Some((field, it?.to_owned())));
+            let warnings = warnings(&Brand::stored(values.collect()));
+            assert_eq!(!warnings.is_empty(), is_warned, "{color}: {warnings:?}");
+        }
+        assert_eq!(warnings(&Brand::default()), Vec::<String>::new());
+    }
+}

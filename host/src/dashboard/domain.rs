@@ -1,0 +1,280 @@
+//! A sender domain: what is left to publish?
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{StatusCode, Uri};
+
+use super::domains::badge;
+use super::form::Form;
+use super::frame::{Frame, Place};
+use super::guard::{Submitted, Theme, Visitor};
+use super::response::{Failure, page, to, with_status};
+use super::state::Dashboard;
+use super::words::When;
+use crate::account::role::Role;
+use crate::api::domains::{permit, refused};
+use crate::api::shapes::{DomainRecord, domain_records};
+use crate::clock::Timestamp;
+use crate::domain::key::{DkimKey, KeyPhase};
+use crate::domain::look_alike::shown;
+use crate::domain::state::{DomainKind, Phase};
+use crate::id::DomainId;
+use crate::store::DomainDetails;
+use crate::upkeep::verify_domains::RETIRED_KEY_TIME;
+
+/// One record to publish, and what DNS says of it.
+#[derive(Debug)]
+struct RecordView {
+    record: DomainRecord,
+    /// Class, glyph and word.
+    state: (&'static str, &'static str, String),
+}
+
+#[derive(Debug)]
+struct KeyLine {
+    selector: String,
+    algorithm: String,
+    state: (&'static str, &'static str),
+    since: When,
+    keep_until: Option<When>,
+}
+
+#[derive(Template)]
+#[template(path = "app/domain.html")]
+struct DomainPage {
+    frame: Frame,
+    id: String,
+    name: String,
+    /// The name as DNS has it, where that is another.
+    ascii: Option<String>,
+    state: (&'static str, &'static str, &'static str),
+    sentence: String,
+    is_sandbox: bool,
+    records: Vec<RecordView>,
+    keys: Vec<KeyLine>,
+    checked: Option<When>,
+    next: Option<When>,
+    unclear: Option<When>,
+    failure: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "app/domain_remove.html")]
+struct RemovePage {
+    frame: Frame,
+    id: String,
+    name: String,
+    typed: String,
+    fault: Option<String>,
+}
+
+impl RecordView {
+    fn of(record: DomainRecord) -> Self {
+        let (class, glyph) = match record.status.as_str() {
+            "satisfied" => ("good", "✓"),
+            "propagating" => ("way", "◔"),
+            "unknown" => ("wait", "↻"),
+            "missing" | "wrong" if record.required => ("bad", "✕"),
+            "missing" | "wrong" => ("wait", "!"),
+            _ => ("off", "–"),
+        };
+        let word = match record.status.as_str() {
+            "satisfied" => "seen".to_owned(),
+            "unknown" => "no answer".to_owned(),
+            "unchecked" => "not looked at".to_owned(),
+            other => other.to_owned(),
+        };
+        Self { record, state: (class, glyph, word) }
+    }
+}
+
+impl KeyLine {
+    fn of(key: DkimKey, now: Timestamp) -> Self {
+        let (state, keep_until) = match key.phase {
+            KeyPhase::Next => (("way", "◔"), None),
+            KeyPhase::Signing => (("good", "✓"), None),
+            KeyPhase::Retired => (("off", "–"), Some(key.since.after(RETIRED_KEY_TIME))),
+        };
+        Self {
+            state: (state.0, key.phase.as_str()),
+            since: When::of(key.since, now),
+            keep_until: keep_until.map(|it| When::of(it, now)),
+            selector: key.selector,
+            algorithm: key.algorithm,
+        }
+    }
+}
+
+pub async fn show(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    let details = find(&dashboard, &visitor, &id).await?;
+    let mut shown = domain_page(&dashboard, &visitor, details).await?;
+    let notice = match Form::of_query(uri.query()).get("done") {
+        "added" => "The domain is added. Publish the records below where its DNS is kept.",
+        "checked" => "DNS was looked at just now.",
+        "rotated" => {
+            "The new keys are made. They sign once their records are seen; leave the old records until then."
+        }
+        _ => "",
+    };
+    shown.frame.notice = Some(notice.to_owned()).filter(|it| !it.is_empty());
+    page(&shown)
+}
+
+/// Looks at DNS now.
+pub async fn check(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let visitor = &sent.visitor;
+    let found = of_owner(&dashboard, visitor, &id).await?.row.domain;
+    let api = &dashboard.api;
+    let _permit = permit(&api.verifier.permits, found.account_id)?;
+    let checked = api.verifier.check(found.id).await;
+    checked.map_err(|error| refused(&error.into()))?.ok_or(Failure::Missing)?;
+    recorded(&dashboard, visitor, "check_domain", found.name.to_string()).await?;
+    Ok(to(&format!("/app/domains/{}?done=checked", found.id)))
+}
+
+/// Begins a rotation of the DKIM keys.
+pub async fn rotate(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let visitor = &sent.visitor;
+    let details = of_owner(&dashboard, visitor, &id).await?;
+    let (api, domain) = (&dashboard.api, details.row.domain.clone());
+    let _permit = permit(&api.verifier.permits, domain.account_id)?;
+    api.verifier.rotate(details).await.map_err(|error| refused(&error))?;
+    recorded(&dashboard, visitor, "rotate_domain", domain.name.to_string()).await?;
+    Ok(to(&format!("/app/domains/{}?done=rotated", domain.id)))
+}
+
+pub async fn confirm(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+) -> Result<Response, Failure> {
+    let domain = of_owner(&dashboard, &visitor, &id).await?.row.domain;
+    let frame = Frame::of(&dashboard, &visitor, Place::Domains).await?;
+    let (id, name) = (domain.id.to_string(), shown(&domain.name));
+    page(&RemovePage { frame, id, name, typed: String::new(), fault: None })
+}
+
+/// Removes a domain whose name was typed once more: its keys are lost, and mail that waits fails.
+pub async fn remove(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    let domain = of_owner(&dashboard, &visitor, &id).await?.row.domain;
+    let (typed, name) = (form.get("name").trim().to_lowercase(), shown(&domain.name));
+    if typed != name.to_lowercase() && typed != domain.name.to_string() {
+        let frame = Frame::of(&dashboard, &visitor, Place::Domains).await?;
+        let fault = format!("Nothing was removed: type {name} to say that you mean this domain.");
+        let id = domain.id.to_string();
+        let again = RemovePage { frame, id, name, typed, fault: Some(fault) };
+        return with_status(StatusCode::UNPROCESSABLE_ENTITY, &again);
+    }
+    dashboard.api.store.remove_domain(domain.id).await?;
+    recorded(&dashboard, &visitor, "delete_domain", domain.name.to_string()).await?;
+    Ok(to("/app/domains?done=removed"))
+}
+
+async fn recorded(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    action: &'static str,
+    name: String,
+) -> Result<(), Failure> {
+    let change = (action, Some(name));
+    let from = &visitor.guest.from;
+    Ok(dashboard.people.record_in_account(&visitor.person, change, from).await?)
+}
+
+async fn of_owner(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    id: &str,
+) -> Result<DomainDetails, Failure> {
+    visitor.membership()?.at_least(Role::Owner)?;
+    find(dashboard, visitor, id).await
+}
+
+/// A domain of the account that the session shows; another's is not there.
+async fn find(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    id: &str,
+) -> Result<DomainDetails, Failure> {
+    let id: DomainId = id.parse().map_err(|_| Failure::Missing)?;
+    let account = visitor.account()?;
+    let details = dashboard.api.store.domain_details(id).await?;
+    details.filter(|it| it.row.domain.account_id == account).ok_or(Failure::Missing)
+}
+
+async fn domain_page(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    details: DomainDetails,
+) -> Result<DomainPage, Failure> {
+    let (api, now) = (&dashboard.api, dashboard.api.clock.now());
+    let DomainDetails { row, check, keys } = details;
+    let records = domain_records(&row, check.as_ref(), &keys);
+    let (domain, when) = (row.domain, |at| When::of(at, now));
+    let name = shown(&domain.name);
+    let required = records.iter().filter(|it| it.required);
+    let seen = required.clone().filter(|it| it.status == "satisfied").count();
+    let grace = domain.standing.since.after(api.verifier.rules.schedule.grace);
+    Ok(DomainPage {
+        frame: Frame::of(dashboard, visitor, Place::Domains).await?,
+        id: domain.id.to_string(),
+        ascii: Some(domain.name.to_string()).filter(|it| *it != name),
+        name,
+        state: badge(domain.standing.phase),
+        is_sandbox: domain.kind == DomainKind::Sandbox,
+        sentence: if domain.kind == DomainKind::Sandbox {
+            "It needs no records: its mail reaches the sandbox inbox alone.".to_owned()
+        } else {
+            let counted = format!("{seen} of {} required records are seen.", required.count());
+            format!("{counted} {}", standing(domain.standing.phase, &when(grace)))
+        },
+        records: records.into_iter().map(RecordView::of).collect(),
+        keys: keys.into_iter().map(|key| KeyLine::of(key, now)).collect(),
+        checked: check.as_ref().and_then(|it| it.checked_at).map(when),
+        next: check.as_ref().and_then(|it| it.next_at).map(when),
+        unclear: check.as_ref().and_then(|it| it.unclear_since).map(when),
+        failure: check.and_then(|it| it.failure),
+    })
+}
+
+/// What a phase means for mail, and what to do.
+fn standing(phase: Phase, grace: &When) -> String {
+    match phase {
+        Phase::Pending => {
+            "Sends from this domain are refused until all of them are. Publish the rest, then check."
+                .to_owned()
+        }
+        Phase::Verified => "Mail is sent from this domain.".to_owned(),
+        Phase::Warned => format!(
+            "Mail is still sent, until {}. Mend the records before, or sends are refused.",
+            grace.exact
+        ),
+        Phase::Degraded => {
+            "Sends from this domain are refused, because records were gone for longer than the grace. Mend them, then \
+             check."
+                .to_owned()
+        }
+        Phase::Failed => {
+            "The server has stopped looking at DNS. Publish the records, then check.".to_owned()
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Sender domains: which there are, and a new one.
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use http::{StatusCode, Uri};
+
+use super::form::Form;
+use super::frame::{Frame, Place};
+use super::guard::{Submitted, Theme, Visitor};
+use super::response::{Failure, page, sentence, to, with_status};
+use super::state::Dashboard;
+use super::words::When;
+use crate::account::role::Role;
+use crate::api::domains::{permit, refused};
+use crate::clock::Timestamp;
+use crate::domain::look_alike::{LookAlikes, shown};
+use crate::domain::name::DomainName;
+use crate::domain::state::{DomainKind, Phase};
+use crate::id::{AccountId, DomainId};
+use crate::store::DomainRow;
+use crate::upkeep::verify_domains::{DomainError, NotAdded};
+
+const LINES: u32 = 50;
+
+#[derive(Debug)]
+struct DomainLine {
+    id: String,
+    name: String,
+    /// Class, glyph and word.
+    state: (&'static str, &'static str, &'static str),
+    is_sandbox: bool,
+    /// What is left to publish.
+    missing: Vec<String>,
+    since: When,
+}
+
+#[derive(Template)]
+#[template(path = "app/domains.html")]
+struct DomainsPage {
+    frame: Frame,
+    domains: Vec<DomainLine>,
+    is_first_page: bool,
+    next: Option<String>,
+    name: String,
+    fault: Option<String>,
+}
+
+/// Class, glyph and word of where a domain stands.
+pub fn badge(phase: Phase) -> (&'static str, &'static str, &'static str) {
+    let (class, glyph) = match phase {
+        Phase::Verified => ("good", "✓"),
+        Phase::Pending => ("way", "◔"),
+        Phase::Warned => ("wait", "↻"),
+        Phase::Degraded | Phase::Failed => ("bad", "✕"),
+    };
+    (class, glyph, phase.as_str())
+}
+
+impl DomainLine {
+    fn of(row: DomainRow, now: Timestamp) -> Self {
+        let domain = row.domain;
+        Self {
+            id: domain.id.to_string(),
+            name: shown(&domain.name),
+            state: badge(domain.standing.phase),
+            is_sandbox: domain.kind == DomainKind::Sandbox,
+            missing: domain.standing.missing,
+            since: When::of(domain.standing.since, now),
+        }
+    }
+}
+
+pub async fn list(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    let query = Form::of_query(uri.query());
+    let mut shown = domains_page(&dashboard, &visitor, query.get("after").parse().ok()).await?;
+    if query.get("done") == "removed" {
+        shown.frame.notice =
+            Some("The domain is removed with its keys. Its DNS records can go.".to_owned());
+    }
+    page(&shown)
+}
+
+/// Adds a domain, and shows which records to publish.
+pub async fn add(State(dashboard): State<Dashboard>, sent: Submitted) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    let account = visitor.account()?;
+    visitor.membership()?.at_least(Role::Owner)?;
+    let typed = form.get("name").trim();
+    let fault = match typed.parse::<DomainName>() {
+        Ok(name) => match added(&dashboard, (&visitor, account), name).await {
+            Ok(id) => return Ok(to(&format!("/app/domains/{id}?done=added"))),
+            // What the person can mend stands beside the form.
+            Err(
+                error @ (DomainError::Name(_)
+                | DomainError::NotAdded(
+                    NotAdded::LooksLikeAnother | NotAdded::Exists | NotAdded::TooMany(_),
+                )),
+            ) => sentence(&error.to_string()),
+            Err(
+                error @ (DomainError::Policy(_)
+                | DomainError::Key(_)
+                | DomainError::Sandbox
+                | DomainError::RotatedTooOften
+                | DomainError::Busy
+                | DomainError::Store(_)),
+            ) => return Err(refused(&error).into()),
+        },
+        Err(error) => sentence(&error.to_string()),
+    };
+    let mut again = domains_page(&dashboard, &visitor, None).await?;
+    typed.clone_into(&mut again.name);
+    again.fault = Some(fault);
+    with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
+}
+
+async fn added(
+    dashboard: &Dashboard,
+    (visitor, account): (&Visitor, AccountId),
+    name: DomainName,
+) -> Result<DomainId, DomainError> {
+    let api = &dashboard.api;
+    let Ok(_permit) = permit(&api.verifier.permits, account) else {
+        return Err(DomainError::Busy);
+    };
+    let account = api.store.account(account, api.clock.now()).await?.account;
+    let change = ("add_domain", Some(name.to_string()));
+    let id = api.verifier.add(&account, name, DomainKind::Dns, LookAlikes::Refused).await?;
+    dashboard.people.record_in_account(&visitor.person, change, &visitor.guest.from).await?;
+    Ok(id)
+}
+
+async fn domains_page(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    after: Option<DomainId>,
+) -> Result<DomainsPage, Failure> {
+    let (api, account) = (&dashboard.api, visitor.account()?);
+    let _page = api.lists.admit(account).await?;
+    let mut rows = api.store.domains(account, after, LINES + 1).await?;
+    let lines = usize::try_from(LINES).unwrap_or(usize::MAX);
+    let has_more = rows.len() > lines;
+    rows.truncate(lines);
+    let next = rows.last().filter(|_| has_more).map(|it| it.domain.id);
+    let now = api.clock.now();
+    Ok(DomainsPage {
+        domains: rows.into_iter().map(|row| DomainLine::of(row, now)).collect(),
+        is_first_page: after.is_none(),
+        next: next.map(|id| format!("/app/domains?after={id}")),
+        name: String::new(),
+        fault: None,
+        frame: Frame::of(dashboard, visitor, Place::Domains).await?,
+    })
+}

@@ -1,0 +1,368 @@
+//! A webhook: is the receiver well?
+
+use std::time::Duration;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{StatusCode, Uri};
+use serde_json::Value;
+
+use super::form::{self, Form};
+use super::frame::{Frame, Place};
+use super::guard::{Submitted, Theme, Visitor};
+use super::response::{Failure, page, to, with_status};
+use super::state::Dashboard;
+use super::webhooks::{WebhookInput, badge, fault, secret_shown};
+use super::words::When;
+use crate::account::role::Role;
+use crate::clock::Timestamp;
+use crate::id::{EventId, WebhookId};
+use crate::store::{DeliveryRow, DeliveryState, WebhookOwner, WebhookRow, WebhookState};
+use crate::webhooks::owner_operations::{WebhookError, WebhookFields};
+use crate::webhooks::types::TYPES;
+
+/// Each with its attempts and its body.
+const LINES: u32 = 20;
+/// What the row of links above the deliveries offers.
+const TABS: [(&str, &str); 4] =
+    [("", "All"), ("pending", "Waiting"), ("failed", "Failed"), ("delivered", "Delivered")];
+/// From how long ago failed deliveries may be posted once more, in hours.
+const SPANS: [(u64, &str); 3] =
+    [(1, "the last hour"), (24, "the last 24 hours"), (168, "the last 7 days")];
+
+#[derive(Debug)]
+struct AttemptLine {
+    at: Option<When>,
+    /// The status, or why there is none.
+    outcome: String,
+    is_taken: bool,
+    millis: u64,
+    response: String,
+}
+
+#[derive(Debug)]
+struct DeliveryLine {
+    id: String,
+    r#type: String,
+    state: (&'static str, &'static str, &'static str),
+    at: When,
+    next: Option<When>,
+    attempts: Vec<AttemptLine>,
+    body: String,
+}
+
+#[derive(Template)]
+#[template(path = "app/webhook.html")]
+struct WebhookPage {
+    frame: Frame,
+    id: String,
+    url: String,
+    state: (&'static str, &'static str, &'static str),
+    is_active: bool,
+    reason: String,
+    since: When,
+    succeeded: Option<When>,
+    failing: Option<When>,
+    earlier: Option<When>,
+    input: WebhookInput,
+    known: [&'static str; 21],
+    tabs: [(&'static str, &'static str); 4],
+    shown: String,
+    spans: [(u64, &'static str); 3],
+    deliveries: Vec<DeliveryLine>,
+    next: Option<String>,
+    /// Why something of the page was not done.
+    fault: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "app/webhook_remove.html")]
+struct RemovePage {
+    frame: Frame,
+    id: String,
+    url: String,
+}
+
+impl AttemptLine {
+    fn of(attempt: &Value, now: Timestamp) -> Self {
+        let text = |name: &str| attempt[name].as_str().unwrap_or_default().to_owned();
+        let error = text("error");
+        let status = attempt["status"].as_u64();
+        Self {
+            at: Timestamp::parse_rfc3339(&text("at")).map(|at| When::of(at, now)),
+            is_taken: error.is_empty(),
+            outcome: match status {
+                Some(status) if error.is_empty() => format!("answered {status}"),
+                Some(status) => format!("answered {status}: {error}"),
+                None => error,
+            },
+            millis: attempt["millis"].as_u64().unwrap_or_default(),
+            response: text("response"),
+        }
+    }
+}
+
+impl DeliveryLine {
+    fn of(row: DeliveryRow, now: Timestamp) -> Self {
+        let (class, glyph) = match row.state {
+            DeliveryState::Pending => ("way", "◔"),
+            DeliveryState::Delivered => ("good", "✓"),
+            DeliveryState::Failed => ("bad", "✕"),
+        };
+        let attempts = row.attempts.as_array().into_iter().flatten();
+        Self {
+            id: row.id.to_string(),
+            state: (class, glyph, row.state.as_str()),
+            at: When::of(row.created_at, now),
+            next: row.next_attempt_at.map(|at| When::of(at, now)),
+            attempts: attempts.rev().map(|it| AttemptLine::of(it, now)).collect(),
+            body: serde_json::to_string_pretty(&row.body).unwrap_or_default(),
+            r#type: row.r#type,
+        }
+    }
+}
+
+pub async fn show(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    let row = find(&dashboard, &visitor, &id).await?;
+    let query = Form::of_query(uri.query());
+    let mut shown = webhook_page(&dashboard, &visitor, row, &query).await?;
+    let notice = match query.get("done") {
+        "changed" => "The webhook is changed.",
+        "active" => "Events are posted to it from now on.",
+        "disabled" => "No events are posted to it any more; those that wait stay.",
+        "accepted" => "The receiver accepted the test.",
+        "replayed" => "It is posted once more now.",
+        "none" => "No failed delivery of that time was there to post once more.",
+        "all" => "The failed deliveries are posted once more now.",
+        _ => "",
+    };
+    shown.frame.notice = Some(notice.to_owned()).filter(|it| !it.is_empty());
+    if query.get("done") == "refused" {
+        let fault = "The receiver did not accept the test. The newest delivery below says what it answered.";
+        shown.fault = Some(fault.to_owned());
+    }
+    page(&shown)
+}
+
+pub async fn change(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    let row = of_owner(&dashboard, &visitor, &id).await?;
+    let input = WebhookInput::of_form(&form);
+    match dashboard.api.webhooks.change(row.id, input.fields()).await {
+        Ok(_) => done(&dashboard, &visitor, ("change_webhook", row.id), "changed").await,
+        Err(error) => {
+            let fault = Some(fault(error)?);
+            let mut again = webhook_page(&dashboard, &visitor, row, &Form::default()).await?;
+            again.input = WebhookInput { fault, ..input };
+            with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
+        }
+    }
+}
+
+pub async fn change_state(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    let row = of_owner(&dashboard, &visitor, &id).await?;
+    let state = WebhookState::from_name(form.get("state"));
+    let state =
+        state.ok_or_else(|| Failure::Invalid("The state is active or disabled.".to_owned()))?;
+    let wanted = WebhookFields { state: Some(state), ..WebhookFields::default() };
+    match dashboard.api.webhooks.change(row.id, wanted).await {
+        Ok(_) => done(&dashboard, &visitor, ("change_webhook", row.id), state.as_str()).await,
+        Err(error) => refused(&dashboard, &visitor, row, error).await,
+    }
+}
+
+pub async fn rotate(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let visitor = &sent.visitor;
+    let row = of_owner(&dashboard, visitor, &id).await?;
+    match dashboard.api.webhooks.rotate(row.id).await {
+        Ok((row, secret)) => {
+            recorded(&dashboard, visitor, "rotate_webhook", row.id.to_string()).await?;
+            secret_shown(&dashboard, visitor, &row, secret.text()).await
+        }
+        Err(error) => refused(&dashboard, visitor, row, error).await,
+    }
+}
+
+pub async fn test(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let visitor = &sent.visitor;
+    let row = of_owner(&dashboard, visitor, &id).await?;
+    match Box::pin(dashboard.api.webhooks.test(row.id)).await {
+        Ok(outcome) => {
+            let what = if outcome.delivered { "accepted" } else { "refused" };
+            done(&dashboard, visitor, ("test_webhook", row.id), what).await
+        }
+        Err(error) => refused(&dashboard, visitor, row, error).await,
+    }
+}
+
+pub async fn replay(
+    State(dashboard): State<Dashboard>,
+    Path((id, event)): Path<(String, String)>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let visitor = &sent.visitor;
+    let row = of_owner(&dashboard, visitor, &id).await?;
+    let event: EventId = event.parse().map_err(|_| Failure::Missing)?;
+    match dashboard.api.webhooks.replay(row.id, event).await {
+        Ok(()) => done(&dashboard, visitor, ("replay_webhook_delivery", row.id), "replayed").await,
+        Err(error) => refused(&dashboard, visitor, row, error).await,
+    }
+}
+
+pub async fn replay_failed(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    let row = of_owner(&dashboard, &visitor, &id).await?;
+    let span =
+        SPANS.into_iter().map(|(hours, _)| hours).find(|it| it.to_string() == form.get("hours"));
+    let span = span.ok_or_else(|| Failure::Invalid("Choose one of the spans.".to_owned()))?;
+    let since = dashboard.api.clock.now().before(Duration::from_hours(span));
+    match dashboard.api.webhooks.replay_failed(row.id, since, None).await {
+        Ok(0) => Ok(to(&format!("/app/webhooks/{}?done=none", row.id))),
+        Ok(_) => done(&dashboard, &visitor, ("replay_webhook", row.id), "all").await,
+        Err(error) => refused(&dashboard, &visitor, row, error).await,
+    }
+}
+
+pub async fn confirm(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+) -> Result<Response, Failure> {
+    let row = of_owner(&dashboard, &visitor, &id).await?;
+    let frame = Frame::of(&dashboard, &visitor, Place::Webhooks).await?;
+    page(&RemovePage { frame, id: row.id.to_string(), url: row.url })
+}
+
+pub async fn remove(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let visitor = &sent.visitor;
+    let row = of_owner(&dashboard, visitor, &id).await?;
+    if let Err(error) = dashboard.api.webhooks.remove(row.id).await {
+        return Err(Failure::Invalid(fault(error)?));
+    }
+    recorded(&dashboard, visitor, "delete_webhook", row.id.to_string()).await?;
+    Ok(to("/app/webhooks?done=removed"))
+}
+
+/// Writes a change down, and goes back to the webhook's page.
+async fn done(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    (action, id): (&'static str, WebhookId),
+    what: &str,
+) -> Result<Response, Failure> {
+    recorded(dashboard, visitor, action, id.to_string()).await?;
+    Ok(to(&format!("/app/webhooks/{id}?done={what}")))
+}
+
+async fn recorded(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    action: &'static str,
+    subject: String,
+) -> Result<(), Failure> {
+    let change = (action, Some(subject));
+    let from = &visitor.guest.from;
+    Ok(dashboard.people.record_in_account(&visitor.person, change, from).await?)
+}
+
+/// The webhook's page, which says why something was not done.
+async fn refused(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    row: WebhookRow,
+    error: WebhookError,
+) -> Result<Response, Failure> {
+    let fault = fault(error)?;
+    let mut again = webhook_page(dashboard, visitor, row, &Form::default()).await?;
+    again.fault = Some(fault);
+    with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
+}
+
+async fn of_owner(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    id: &str,
+) -> Result<WebhookRow, Failure> {
+    visitor.membership()?.at_least(Role::Owner)?;
+    find(dashboard, visitor, id).await
+}
+
+/// A webhook of the account that the session shows; another's is not there.
+async fn find(dashboard: &Dashboard, visitor: &Visitor, id: &str) -> Result<WebhookRow, Failure> {
+    let id: WebhookId = id.parse().map_err(|_| Failure::Missing)?;
+    let owner = WebhookOwner::Account(visitor.account()?);
+    let row = dashboard.api.store.webhook(id).await?;
+    row.filter(|it| it.owner == owner).ok_or(Failure::Missing)
+}
+
+async fn webhook_page(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    row: WebhookRow,
+    query: &Form,
+) -> Result<WebhookPage, Failure> {
+    let (api, now) = (&dashboard.api, dashboard.api.clock.now());
+    let when = |at| When::of(at, now);
+    let state = DeliveryState::from_name(query.get("state"));
+    let after = query.get("after").parse::<EventId>().ok();
+    let _page = api.lists.admit(visitor.account()?).await?;
+    let found = api.store.webhook_deliveries(row.id, state, after, LINES).await?;
+    let shown = state.map_or("", DeliveryState::as_str);
+    let next = found.next.map(|event| {
+        let after = event.to_string();
+        let pairs = form::query([("state", shown), ("after", &after)]);
+        format!("/app/webhooks/{}?{pairs}", row.id)
+    });
+    let earlier = row.earlier.as_ref().map(|(_, until)| *until).filter(|until| *until > now);
+    Ok(WebhookPage {
+        frame: Frame::of(dashboard, visitor, Place::Webhooks).await?,
+        id: row.id.to_string(),
+        state: badge(&row),
+        is_active: row.state == WebhookState::Active,
+        since: when(row.since),
+        succeeded: row.succeeded_at.map(when),
+        failing: row.failing_since.map(when),
+        earlier: earlier.map(when),
+        input: WebhookInput::of_row(&row),
+        known: TYPES,
+        tabs: TABS,
+        shown: shown.to_owned(),
+        spans: SPANS,
+        deliveries: found.deliveries.into_iter().map(|it| DeliveryLine::of(it, now)).collect(),
+        next,
+        fault: None,
+        url: row.url,
+        reason: row.reason,
+    })
+}

@@ -1,0 +1,100 @@
+//! Sender domains on the pages: what to publish, what DNS says, and who may change it.
+
+use waxwing_tests::{Launch, Server, name_server};
+
+use super::{Browser, audit};
+
+/// Where the link to shop.example leads.
+async fn shop(browser: &mut Browser<'_>) -> String {
+    let page = browser.get("/app/domains").await;
+    let before = page.html.split("\">shop.example</a>").next().expect("a domain");
+    before.rsplit("href=\"").next().expect("a link").to_owned()
+}
+
+#[tokio::test]
+async fn a_domain_is_added_published_checked_rotated_and_removed() {
+    let dns = name_server().await;
+    let server = Server::start(Launch::asking(&dns));
+    let account = server.open_account("pro", 10);
+    let (_, key) = server.make_key(&account.id, &["--scope", "send", "--scope", "admin"]);
+    let mut browser = Browser::invited(&server, "ann@example.com", &account.id, "owner").await;
+    for (typed, why) in [("com", "needs a dot"), ("co.uk", "public suffix")] {
+        let page = browser.submit("/app/domains", &[("name", typed)]).await;
+        assert_eq!(page.status, 422, "{}", page.html);
+        assert!(page.html.contains(why) && page.html.contains(typed), "{why}: {}", page.html);
+    }
+    let added = browser.submit("/app/domains", &[("name", " Shop.Example ")]).await;
+    let path = added.to.expect("a redirect");
+    let path = path.strip_suffix("?done=added").expect("its page");
+    assert_eq!(path, shop(&mut browser).await);
+    let page = browser.get(path).await;
+    assert!(page.html.contains("0 of 4 required records are seen"), "{}", page.html);
+    let domain = server.domain(&key, "shop.example").await;
+    for record in domain.records() {
+        assert!(page.html.contains(record.value()), "{}: {}", record.value(), page.html);
+    }
+    let again = browser.submit("/app/domains", &[("name", "shop.example")]).await;
+    assert!(again.status == 422 && again.html.contains("already"), "{}", again.html);
+
+    // What DNS says stands beside what it should say.
+    let records = domain.records();
+    let spf = records.iter().find(|it| it.value().starts_with("v=spf1")).expect("SPF");
+    spf.publish(&dns);
+    dns.txt("_waxwing.shop.example", "waxwing-verification=another");
+    let checked = browser.submit(&format!("{path}/check"), &[]).await;
+    assert_eq!(checked.to, Some(format!("{path}?done=checked")), "{}", checked.html);
+    let page = browser.get(path).await;
+    assert!(page.html.contains("waxwing-verification=another"), "{}", page.html);
+    assert!(page.html.contains("</i>missing") && page.html.contains("</i>seen"), "{}", page.html);
+
+    dns.remove_all("_waxwing.shop.example");
+    domain.required().iter().for_each(|it| it.publish(&dns));
+    browser.submit(&format!("{path}/check"), &[]).await;
+    let page = browser.get(path).await;
+    assert!(page.html.contains("Mail is sent from this domain"), "{}", page.html);
+    let rotated = browser.submit(&format!("{path}/rotate"), &[]).await;
+    assert_eq!(rotated.to, Some(format!("{path}?done=rotated")), "{}", rotated.html);
+    assert!(browser.get(path).await.html.contains("next key"));
+
+    let remove = format!("{path}/remove");
+    assert!(browser.get(&remove).await.html.contains("Remove shop.example?"));
+    let wrong = browser.submit(&remove, &[("name", "shop.exampel")]).await;
+    assert!(wrong.status == 422 && wrong.html.contains("Nothing was removed"), "{}", wrong.html);
+    let removed = browser.submit(&remove, &[("name", "shop.example")]).await;
+    assert_eq!(removed.to.as_deref(), Some("/app/domains?done=removed"), "{}", removed.html);
+    assert_eq!(browser.get(path).await.status, 404);
+    let rows = audit::rows(&server);
+    for action in ["add_domain", "check_domain", "rotate_domain", "delete_domain"] {
+        let is_noted =
+            rows.iter().any(|it| it.0 == "user" && it.1 == action && it.2 == "shop.example");
+        assert!(is_noted, "{action}: {rows:?}");
+    }
+}
+
+#[tokio::test]
+async fn domains_are_their_owners_and_no_other_accounts() {
+    let dns = name_server().await;
+    let server = Server::start(Launch::asking(&dns));
+    let (own, other) = (server.open_account("pro", 0), server.open_account("pro", 0));
+    let mut owner = Browser::invited(&server, "ann@example.com", &own.id, "owner").await;
+    owner.submit("/app/domains", &[("name", "shop.example")]).await;
+    let path = shop(&mut owner).await;
+    let mut member = Browser::invited(&server, "bo@example.com", &own.id, "member").await;
+    let mut foreign = Browser::invited(&server, "eve@example.com", &other.id, "owner").await;
+    assert_eq!(member.get(&path).await.status, 200);
+    assert_eq!(foreign.get(&path).await.status, 404);
+    assert_eq!(member.submit("/app/domains", &[("name", "b.example")]).await.status, 403);
+    for below in ["check", "rotate", "remove"] {
+        let (path, fields) = (format!("{path}/{below}"), [("name", "shop.example")]);
+        assert_eq!(member.submit(&path, &fields).await.status, 403, "{below}");
+        assert_eq!(foreign.submit(&path, &fields).await.status, 404, "{below}");
+        let site = owner.send_from("cross-site", &path, &fields).await;
+        assert_eq!(site.status, 403, "{below}");
+        assert_eq!(
+            owner.send(&path, &fields).await.status,
+            403,
+            "{below} without the form's token"
+        );
+    }
+    assert_eq!(owner.get(&path).await.status, 200);
+}

@@ -1,0 +1,125 @@
+//! Credits, suppressions and brand on the pages: what bounds and shapes the mail of an account.
+
+use waxwing_tests::Server;
+
+use super::{Browser, audit};
+use crate::fixture::message;
+
+#[tokio::test]
+async fn the_ledger_goes_on_from_page_to_page_and_is_the_accounts_own() {
+    let server = Server::dev();
+    let (own, other) = (server.open_account("pro", 0), server.open_account("pro", 10));
+    let mut browser = Browser::invited(&server, "ann@example.com", &own.id, "read-only").await;
+    let page = browser.get("/app/credits").await;
+    assert!(page.html.contains("There are no credits left"), "{}", page.html);
+    assert!(page.html.contains("Nothing was granted or spent yet"), "{}", page.html);
+    let grant = ["credits", "grant", "--account", &own.id, "1000", "--reason", "<i>first"];
+    drop(server.cli(&grant));
+    for _ in 0..51 {
+        server.grant(&own.id, 1_000);
+    }
+    server.send(&own.key, &message("ada@example.com")).await.message_id();
+    let page = browser.get("/app/credits").await;
+    assert!(page.html.contains("51\u{202f}999"), "{}", page.html);
+    assert!(page.html.contains("more than 10 years") && page.html.contains("1 message"));
+    let links = page.html.split("href=\"").filter_map(|it| it.split('"').next());
+    let next = links.filter(|it| it.contains("after=")).last().expect("a next page").to_owned();
+    let second = browser.get(&next).await;
+    assert_eq!(second.html.matches("<tr>").count(), 4, "a heading and three rows: {}", second.html);
+    assert!(second.html.contains("&#60;i&#62;first") && second.html.contains("← Newest"));
+    let mut foreign = Browser::invited(&server, "eve@example.com", &other.id, "owner").await;
+    let page = foreign.get(&next).await;
+    assert!(!page.html.contains("&#60;i&#62;"), "another's cursor shows nothing of its ledger");
+}
+
+#[tokio::test]
+async fn suppressions_are_added_found_and_taken_off() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 100);
+    let mut browser = Browser::invited(&server, "ann@example.com", &account.id, "member").await;
+    assert!(browser.get("/app/suppressions").await.html.contains("Nobody is on the list"));
+    let path = "/app/suppressions";
+    let faulty = browser.submit(path, &[("address", "ada"), ("reason", "a\nb")]).await;
+    assert!(faulty.status == 422 && faulty.html.contains("value=\"ada\""), "{}", faulty.html);
+    assert!(faulty.html.contains("The address") && faulty.html.contains("The reason"));
+    for number in 0..52 {
+        let address = format!("n{number:02}@example.com");
+        let fields = [("address", address.as_str()), ("reason", "<b>asked")];
+        let added = browser.submit(path, &fields).await;
+        assert_eq!(added.to.as_deref(), Some("/app/suppressions?done=added"), "{}", added.html);
+    }
+    let again = browser.submit(path, &[("address", "N00@Example.com")]).await;
+    assert_eq!(again.to.as_deref(), Some("/app/suppressions?done=stood"), "{}", again.html);
+    let page = browser.get(path).await;
+    assert_eq!(page.html.matches("name=\"address\" value=\"n").count(), 50, "{}", page.html);
+    assert!(page.html.contains("&#60;b&#62;asked"), "{}", page.html);
+    let links = page.html.split("href=\"").filter_map(|it| it.split('"').next());
+    let next = links.filter(|it| it.contains("after=")).last().expect("a next page").to_owned();
+    let second = browser.get(&next).await;
+    assert!(second.html.contains("n51@example.com") && !second.html.contains("n49@"));
+    let found = browser.get("/app/suppressions?q=N51@example.com").await;
+    assert!(found.html.contains("n51@example.com") && !found.html.contains("n50@"));
+    let found = browser.get("/app/suppressions?q=n4").await;
+    assert_eq!(found.html.matches("name=\"address\" value=\"n").count(), 10, "{}", found.html);
+    assert!(browser.get("/app/suppressions?kind=bounce").await.html.contains("No address matches"));
+
+    let sent = server.send(&account.key, &message("n00@example.com")).await;
+    assert_eq!(sent.body["state"], "suppressed", "{}", sent.body);
+    let chosen = [("address", "n00@example.com"), ("address", "n01@example.com")];
+    let removed = browser.submit("/app/suppressions/remove", &chosen).await;
+    assert_eq!(removed.to.as_deref(), Some("/app/suppressions?done=removed"), "{}", removed.html);
+    let sent = server.send(&account.key, &message("n00@example.com")).await;
+    assert_eq!(sent.body["state"], "queued", "{}", sent.body);
+    let removed = browser.submit("/app/suppressions/remove", &chosen).await;
+    assert_eq!(removed.to.as_deref(), Some("/app/suppressions?done=none"), "{}", removed.html);
+    let rows = audit::rows(&server);
+    let count = |action: &str| rows.iter().filter(|it| it.0 == "user" && it.1 == action).count();
+    assert_eq!((count("add_suppression"), count("delete_suppression")), (53, 2), "{rows:?}");
+
+    let mut reader = Browser::invited(&server, "bo@example.com", &account.id, "read-only").await;
+    let other = server.open_account("pro", 0);
+    let mut foreign = Browser::invited(&server, "eve@example.com", &other.id, "owner").await;
+    let one = [("address", "n02@example.com")];
+    assert!(!reader.get(path).await.html.contains("Take the chosen off"));
+    assert_eq!(reader.submit(path, &one).await.status, 403);
+    assert_eq!(reader.submit("/app/suppressions/remove", &one).await.status, 403);
+    let removed = foreign.submit("/app/suppressions/remove", &one).await;
+    assert_eq!(removed.to.as_deref(), Some("/app/suppressions?done=none"), "{}", removed.html);
+    for path in [path, "/app/suppressions/remove"] {
+        assert_eq!(browser.send_from("cross-site", path, &one).await.status, 403, "{path}");
+        assert_eq!(browser.send(path, &one).await.status, 403, "{path} without the form's token");
+    }
+    assert!(browser.get("/app/suppressions?q=n02").await.html.contains("n02@example.com"));
+}
+
+#[tokio::test]
+async fn a_brand_is_changed_checked_and_warned_of() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 100);
+    let mut browser = Browser::invited(&server, "ann@example.com", &account.id, "owner").await;
+    let faulty =
+        [("product_name", "Plover"), ("product_url", "https://a\"b"), ("brand_color", "red")];
+    let page = browser.submit("/app/brand", &faulty).await;
+    assert_eq!(page.status, 422, "{}", page.html);
+    assert!(page.html.contains("value=\"Plover\"") && page.html.contains("a URL of http or https"));
+    assert!(page.html.contains("a colour in hexadecimal") && page.html.contains("https://a&#34;b"));
+    let good = [("product_name", "Plover & Sons"), ("brand_color", "#FFFFFF")];
+    let changed = browser.submit("/app/brand", &good).await;
+    assert_eq!(changed.to.as_deref(), Some("/app/brand?done=changed"), "{}", changed.html);
+    let page = browser.get("/app/brand").await;
+    assert!(page.html.contains("has a contrast of 1.0:1 with white"), "{}", page.html);
+    browser.submit("/app/brand", &[("product_name", "Plover"), ("brand_color", "#23695e")]).await;
+    let page = browser.get("/app/brand").await;
+    assert!(!page.html.contains("contrast") && page.html.contains("fill=\"#23695e\""));
+    server.send(&account.key, &message("ada@example.com")).await.message_id();
+    let mail = server.wait_for_mail_to("ada@example.com").await;
+    assert!(mail.subject.contains("Plover"), "{}", mail.subject);
+    let rows = audit::rows(&server);
+    assert_eq!(rows.iter().filter(|it| it.1 == "change_brand").count(), 2, "{rows:?}");
+
+    let mut member = Browser::invited(&server, "bo@example.com", &account.id, "member").await;
+    assert!(member.get("/app/brand").await.html.contains("Plover"));
+    assert_eq!(member.submit("/app/brand", &good).await.status, 403);
+    assert_eq!(browser.send_from("cross-site", "/app/brand", &good).await.status, 403);
+    assert_eq!(browser.send("/app/brand", &good).await.status, 403);
+}
