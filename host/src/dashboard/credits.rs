@@ -125,6 +125,6 @@ fn lasts(row: &AccountRow, price: Option<u64>) -> Option<String> {
         0 => "less than a day".to_owned(),
         1 => "1 day".to_owned(),
         2..=3_650 => format!("{} days", number(days)),
-        _ => "more than 10 years".to_owned(),
+        _ => "10+ years".to_owned(),
     })
 }

@@ -30,8 +30,8 @@ struct DomainLine {
     /// Class, glyph and word.
     state: (&'static str, &'static str, &'static str),
     is_sandbox: bool,
-    /// What is left to publish.
-    missing: Vec<String>,
+    /// How many records are left to publish.
+    missing: usize,
     since: When,
 }
 
@@ -65,7 +65,7 @@ impl DomainLine {
             name: shown(&domain.name),
             state: badge(domain.standing.phase),
             is_sandbox: domain.kind == DomainKind::Sandbox,
-            missing: domain.standing.missing,
+            missing: domain.standing.missing.len(),
             since: When::of(domain.standing.since, now),
         }
     }

@@ -42,6 +42,8 @@ struct Attention {
     badge: (&'static str, &'static str),
     title: String,
     about: String,
+    /// The page where it is mended; none where the operator mends it.
+    link: Option<String>,
 }
 
 #[derive(Template)]
@@ -154,6 +156,7 @@ fn attention(row: &AccountRow, domains: &[DomainRow]) -> Vec<Attention> {
             title: "The account is suspended".to_owned(),
             about: "Every send is refused until the operator of this server activates the account."
                 .to_owned(),
+            link: None,
         });
     }
     if row.balance.0 <= 0 {
@@ -161,6 +164,7 @@ fn attention(row: &AccountRow, domains: &[DomainRow]) -> Vec<Attention> {
             badge: ("bad", "✕"),
             title: "There are no credits left".to_owned(),
             about: "Sends are refused with INSUFFICIENT_BALANCE. The operator of this server grants credits.".to_owned(),
+            link: Some("/app/credits".to_owned()),
         });
     }
     for it in domains {
@@ -178,6 +182,7 @@ fn attention(row: &AccountRow, domains: &[DomainRow]) -> Vec<Attention> {
             } else {
                 format!("Still to publish in DNS: {missing}.")
             },
+            link: Some(format!("/app/domains/{}", it.domain.id)),
         });
     }
     found

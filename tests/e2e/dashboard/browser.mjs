@@ -1,29 +1,49 @@
-// node browser.mjs URL EMAIL PASSWORD MESSAGE ACCOUNT on|off: one person's way through the dashboard.
+// node browser.mjs URL EMAIL PASSWORD MESSAGE ACCOUNT on|off DOMAIN WEBHOOK: one person's way through the dashboard.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
 import { ok, equal, deepEqual } from 'node:assert/strict';
 
 // Of the longest slug.
 const template = `/app/templates/${'w'.repeat(64)}`;
-const [base, email, password, message, account, scripts] = process.argv.slice(2);
+const [base, email, password, message, account, scripts, domain, webhook] = process.argv.slice(2);
+// What is wrong with the looks of all pages.
+const faulty = [];
 // That the page is not wider than the window.
 async function fits(page, path, width) {
   const wide = await page.locator('html').evaluate((it) => it.scrollWidth - it.clientWidth);
-  ok(wide <= 0, `${path} at ${width} px is ${wide} px too wide`);
+  if (wide > 0) faulty.push(`${path} at ${width} px is ${wide} px too wide`);
   // What an element with a bound hides, the width of the page does not tell.
   const clipped = await page.locator('main').evaluate((main) => [...main.querySelectorAll('*')]
     .filter((it) => it.getBoundingClientRect().width > 1 && it.getBoundingClientRect().right > innerWidth + 1
       && !it.closest('pre, .said, .mails, thead'))
     .map((it) => it.outerHTML.slice(0, 120)));
-  deepEqual(clipped, [], `${path} at ${width} px`);
-  if (process.env.SCREENSHOTS) {
-    await page.screenshot({ path: `${process.env.SCREENSHOTS}/${path.replaceAll('/', '_')}-${width}.png`, fullPage: true });
+  faulty.push(...clipped.map((it) => `${path} at ${width} px clips ${it}`));
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+// That axe finds no fault, in the light and in the dark. The page's policy does not hold for what the test evaluates.
+async function isAccessible(page, path, width) {
+  await page.evaluate(() => document.querySelectorAll('details').forEach((it) => { it.open = true; }));
+  await page.evaluate(axe);
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    const found = await page.evaluate(async () => (await globalThis.axe.run(document, { iframes: false })).violations
+      .flatMap((it) => it.nodes.map((node) => `${it.id}: ${node.html.slice(0, 160)} ${node.failureSummary}`)));
+    if (process.env.SCREENSHOTS) {
+      const name = `${path.slice(0, 60).replaceAll(/[^a-z0-9-]/gi, '_')}-${width}-${colorScheme}.png`;
+      await page.screenshot({ path: `${process.env.SCREENSHOTS}/${name}`, fullPage: true });
+    }
+    faulty.push(...found.map((it) => `${path} at ${width} px, ${colorScheme}: ${it}`));
   }
+  await page.emulateMedia({ colorScheme: 'light' });
 }
 
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
 try {
-  for (const width of [390, 1280]) {
-    const context = await browser.newContext({ viewport: { width, height: 800 }, javaScriptEnabled: scripts === 'on' });
+  for (const width of [375, 1280]) {
+    const context = await browser.newContext({ colorScheme: 'light', viewport: { width, height: 800 }, javaScriptEnabled: scripts === 'on' });
     const page = await context.newPage();
     const faults = [];
     // A refusal by status is told on the console too; a violation of the policy names the directive.
@@ -32,6 +52,14 @@ try {
 
     await page.goto(`${base}/app/keys`);
     equal(new URL(page.url()).pathname, '/login');
+    if (scripts === 'on') {
+      for (const path of ['/forgotten', '/setup/x', '/login']) {
+        await page.goto(base + path);
+        await fits(page, path, width);
+        await isAccessible(page, path, width);
+      }
+      await page.goto(`${base}/app/keys`);
+    }
     await page.fill('#email', email);
     await page.fill('#password', password);
     await page.click('button.main');
@@ -42,12 +70,15 @@ try {
     for (const path of ['/app', '/app/messages', `/app/messages/${message}`, '/app/keys', '/app/keys/new', '/app/inbox',
       '/app/templates', '/app/templates/new', '/app/templates/new?starter=receipt', template, `${template}/versions`,
       `${template}/diff`, `${template}/diff?from=1&to=1`, `${template}/delete`,
+      '/app/domains', domain, `${domain}/remove`, '/app/webhooks', '/app/webhooks/new', webhook, `${webhook}/remove`,
+      '/app/credits', '/app/suppressions', '/app/suppressions?q=nobody', '/app/brand', '/app/verify', '/app/profile/factor',
       '/app/team', '/app/audit', '/app/profile', '/ops', '/ops/accounts', '/ops/accounts/new', `/ops/accounts/${account}`,
       `/ops/accounts/${account}/suspend`, '/ops/plans', '/ops/queue', '/ops/plugins', '/ops/plugins/plan-policy',
       '/ops/plugins/plan-policy/rollback', '/ops/audit']) {
       const answer = await page.goto(base + path, { waitUntil: 'load' });
       equal(answer.status(), 200, path);
       await fits(page, path, width);
+      if (scripts === 'on') await isAccessible(page, path, width);
     }
     await page.goto(`${base}/app/messages/${message}`);
     await page.frameLocator('iframe').locator('body').getByText('481 902').first().waitFor();
@@ -100,6 +131,7 @@ try {
     deepEqual(faults, []);
     await context.close();
   }
+  deepEqual(faulty, []);
   console.log('all is well');
 } finally {
   await browser.close();

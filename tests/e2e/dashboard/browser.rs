@@ -4,13 +4,13 @@ use std::process::{Command, Stdio};
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use waxwing_tests::Server;
+use waxwing_tests::{Launch, Receiver, Server, name_server};
 use waxwing_tools::{Need, node_packages};
 
 use super::dev_person;
 use crate::fixture::message;
 
-const UNPROVEN: &str = "the dashboard in a real browser";
+const UNPROVEN: &str = "the dashboard in a real browser, and that axe finds no fault in its pages";
 
 #[tokio::test]
 async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
@@ -21,7 +21,9 @@ async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
     let Some(folder) = node_packages("dashboard", package, lock, UNPROVEN) else { return };
     let script = folder.join("browser.mjs");
     std::fs::write(&script, include_str!("browser.mjs")).expect("the script is written");
-    let server = Server::dev();
+    let dns = name_server().await;
+    let receiver = Receiver::start().await;
+    let server = Server::start(Launch::posting_here().that_asks(&dns));
     let sent = server.send(server.key(), &message("ada@example.com")).await.message_id();
     // Very long, and hostile: no page is too wide for it.
     let name = format!("<script>alert(1)</script>{}", "W".repeat(170));
@@ -42,11 +44,12 @@ async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
         "member",
     ]));
     hostile_template(&server, &name).await;
+    let (domain, webhook) = mailing(&server, &receiver, &name).await;
     let (email, password) = dev_person(&server);
     for scripts in ["on", "off"] {
         let output = Command::new("node")
             .arg(&script)
-            .args([server.url(), &email, &password, &sent, account, scripts])
+            .args([server.url(), &email, &password, &sent, account, scripts, &domain, &webhook])
             .current_dir(&folder)
             .stdin(Stdio::null())
             .output()
@@ -56,6 +59,31 @@ async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
         assert!(output.status.success(), "scripts {scripts}: {said}\n{errors}");
         assert!(said.contains("all is well"), "scripts {scripts}: {said}\n{errors}");
     }
+}
+
+/// A domain, a webhook with a delivery, a suppression and a brand, of which everything is hostile and long; answers the
+/// paths of the domain's and the webhook's page.
+async fn mailing(server: &Server, receiver: &Receiver, name: &str) -> (String, String) {
+    let key = server.key();
+    let domain = format!("{0}.{0}.{0}.example", "w".repeat(60));
+    let domain = server.add_domain(key, &domain).await;
+    server.check_domain(key, domain.text("id")).await;
+    let url = format!("{}/{}", receiver.url(), "w".repeat(400));
+    let body = json!({"url": url, "description": name, "types": ["domain.*"]});
+    let webhook = server.webhooks(Method::POST, key, "", &body).await.body["id"].clone();
+    let webhook = webhook.as_str().expect("a webhook").to_owned();
+    server.webhooks(Method::POST, key, &format!("/{webhook}/test"), &Value::Null).await;
+    let address = format!("{}@{}.example", "w".repeat(60), "w".repeat(60));
+    for body in [json!({"address": address, "reason": name}), json!({"address": "bo@b.example"})] {
+        let added = server.post("/v1/suppressions", key, &body, &[]).await;
+        assert_eq!(added.status, 201, "{}", added.body);
+    }
+    let long = format!("https://example.com/{}", "w".repeat(400));
+    let brand = json!({"brandColor": "#ffffff", "companyAddress": name, "logoUrl": long});
+    let request = server.request(Method::PATCH, "/v1/brand").header("x-api-key", key);
+    let changed = server.answer(request.json(&brand)).await;
+    assert_eq!(changed.status, 200, "{}", changed.body);
+    (format!("/app/domains/{}", domain.text("id")), format!("/app/webhooks/{webhook}"))
 }
 
 /// A template of the longest slug with a version and a draft that breaks senders, of which everything is hostile and long.

@@ -223,6 +223,26 @@ async fn every_page_has_the_policy_and_no_script_style_or_handler_of_its_own() {
     let made = browser.submit("/app/keys", &[("name", "k"), ("scope", "send")]).await;
     assert!(made.html.contains("wx_live_"), "{}", made.html);
     pages.push(("key made".to_owned(), made));
+    let made = browser.submit("/app/webhooks", &[("url", "https://a.example")]).await;
+    let webhook = made.html.split("/app/webhooks/whk_").nth(1).expect("a webhook");
+    let webhook = webhook.split('"').next().expect("an identifier");
+    let webhook = format!("/app/webhooks/whk_{webhook}");
+    assert!(made.html.contains("whsec_"), "{}", made.html);
+    pages.push(("webhook made".to_owned(), made));
+    let added = browser.submit("/app/domains", &[("name", "a.example")]).await.to;
+    let domain = added.expect("its page").replace("?done=added", "");
+    for path in [&domain, &format!("{domain}/remove"), &webhook, &format!("{webhook}/remove")] {
+        let page = browser.get(path).await;
+        assert_eq!(page.status, 200, "{path}: {}", page.html);
+        pages.push((path.clone(), page));
+    }
+    for path in ["/app/brand", "/app/domains", "/app/suppressions"] {
+        let faulty = [("name", "<script>"), ("address", "<script>"), ("product_url", "<script>")];
+        let page = browser.submit(path, &faulty).await;
+        assert_eq!(page.status, 422, "{path}: {}", page.html);
+        assert!(page.html.contains("&#60;script&#62;"), "{path}: {}", page.html);
+        pages.push((format!("{path} refused"), page));
+    }
     for (path, page) in &pages {
         assert_eq!(page.policy, POLICY, "{path}");
         assert_eq!(page.caching, "no-store", "{path}");

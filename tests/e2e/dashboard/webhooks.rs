@@ -35,7 +35,7 @@ async fn a_webhook_is_made_tested_changed_rotated_stopped_and_removed() {
     }
     let path = made(&mut browser, &receiver.url()).await;
     let page = browser.get(&path).await;
-    assert!(page.html.contains("Nothing was posted to it yet") && !page.html.contains("whsec_"));
+    assert!(page.html.contains("No event was posted to it yet") && !page.html.contains("whsec_"));
     assert!(page.html.contains("message.*\ncredits.low"), "{}", page.html);
     assert!(browser.get("/app/webhooks").await.html.contains("message.*, credits.low"));
 
@@ -125,6 +125,6 @@ async fn webhooks_are_their_owners_and_no_other_accounts() {
             "{below} without the form's token"
         );
     }
-    assert!(owner.get(&path).await.html.contains("Nothing was posted to it yet"));
+    assert!(owner.get(&path).await.html.contains("No event was posted to it yet"));
     assert_eq!(receiver.posted().len(), 0);
 }
