@@ -2,7 +2,7 @@
 //! by the same functions; it decides nothing. No page needs a script.
 //!
 //! `guard` stands before each handler: who is it, and is a form from one of our own pages. A role is checked by the
-//! function that changes something, not here.
+//! function that changes something, and here where that function takes no caller.
 
 mod access;
 mod acting;

@@ -7,8 +7,8 @@ const WHITE: Color = Color(255, 255, 255);
 /// What WCAG 2.2 asks of text, ten times.
 const READABLE: u32 = 45;
 
-/// Values that are valid and yet spoil the mail, each with what to do. Starters write white text on the brand's colour,
-/// and the colour's own text on white.
+/// Values that are valid and yet spoil the mail, each with what to do. The text of a button is white on the brand's
+/// colour in every starter.
 #[must_use]
 pub fn warnings(brand: &Brand) -> Vec<String> {
     let color = brand.value(BrandField::BrandColor);

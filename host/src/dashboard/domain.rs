@@ -9,7 +9,7 @@ use super::domains::badge;
 use super::form::Form;
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
-use super::response::{Failure, page, to, with_status};
+use super::response::{Failure, page, sentence, to, with_status};
 use super::state::Dashboard;
 use super::words::When;
 use crate::account::role::Role;
@@ -21,7 +21,7 @@ use crate::domain::look_alike::shown;
 use crate::domain::state::{DomainKind, Phase};
 use crate::id::DomainId;
 use crate::store::DomainDetails;
-use crate::upkeep::verify_domains::RETIRED_KEY_TIME;
+use crate::upkeep::verify_domains::{DomainError, RETIRED_KEY_TIME};
 
 /// One record to publish, and what DNS says of it.
 #[derive(Debug)]
@@ -57,6 +57,8 @@ struct DomainPage {
     next: Option<When>,
     unclear: Option<When>,
     failure: Option<String>,
+    /// Why something of the page was not done.
+    fault: Option<String>,
 }
 
 #[derive(Template)]
@@ -152,9 +154,32 @@ pub async fn rotate(
     let details = of_owner(&dashboard, visitor, &id).await?;
     let (api, domain) = (&dashboard.api, details.row.domain.clone());
     let _permit = permit(&api.verifier.permits, domain.account_id)?;
-    api.verifier.rotate(details).await.map_err(|error| refused(&error))?;
+    if let Err(error) = api.verifier.rotate(details).await {
+        return not_rotated(&dashboard, visitor, (domain.id, error)).await;
+    }
     recorded(&dashboard, visitor, "rotate_domain", domain.name.to_string()).await?;
     Ok(to(&format!("/app/domains/{}?done=rotated", domain.id)))
+}
+
+/// The domain's page, which says why its keys stay.
+async fn not_rotated(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    (id, error): (DomainId, DomainError),
+) -> Result<Response, Failure> {
+    match error {
+        DomainError::Sandbox | DomainError::RotatedTooOften | DomainError::Busy => {
+            let details = find(dashboard, visitor, &id.to_string()).await?;
+            let mut again = domain_page(dashboard, visitor, details).await?;
+            again.fault = Some(sentence(&error.to_string()));
+            with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
+        }
+        DomainError::Name(_)
+        | DomainError::NotAdded(_)
+        | DomainError::Policy(_)
+        | DomainError::Key(_)
+        | DomainError::Store(_) => Err(refused(&error).into()),
+    }
 }
 
 pub async fn confirm(
@@ -253,6 +278,7 @@ async fn domain_page(
         next: check.as_ref().and_then(|it| it.next_at).map(when),
         unclear: check.as_ref().and_then(|it| it.unclear_since).map(when),
         failure: check.and_then(|it| it.failure),
+        fault: None,
     })
 }
 

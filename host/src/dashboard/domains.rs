@@ -90,6 +90,7 @@ pub async fn add(State(dashboard): State<Dashboard>, sent: Submitted) -> Result<
     let Submitted { visitor, form } = sent;
     let account = visitor.account()?;
     visitor.membership()?.at_least(Role::Owner)?;
+    let _permit = permit(&dashboard.api.verifier.permits, account)?;
     let typed = form.get("name").trim();
     let fault = match typed.parse::<DomainName>() {
         Ok(name) => match added(&dashboard, (&visitor, account), name).await {
@@ -124,9 +125,6 @@ async fn added(
     name: DomainName,
 ) -> Result<DomainId, DomainError> {
     let api = &dashboard.api;
-    let Ok(_permit) = permit(&api.verifier.permits, account) else {
-        return Err(DomainError::Busy);
-    };
     let account = api.store.account(account, api.clock.now()).await?.account;
     let change = ("add_domain", Some(name.to_string()));
     let id = api.verifier.add(&account, name, DomainKind::Dns, LookAlikes::Refused).await?;

@@ -159,6 +159,7 @@ impl From<Problem> for Failure {
         match problem.status() {
             StatusCode::NOT_FOUND => Self::Missing,
             StatusCode::FORBIDDEN => Self::Forbidden(message),
+            StatusCode::TOO_MANY_REQUESTS => Self::Unavailable(message),
             status if status.is_client_error() => Self::Invalid(message),
             _ => Self::Unavailable(message),
         }

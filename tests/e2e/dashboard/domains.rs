@@ -4,10 +4,10 @@ use waxwing_tests::{Launch, Server, name_server};
 
 use super::{Browser, audit};
 
-/// Where the link to shop.example leads.
-async fn shop(browser: &mut Browser<'_>) -> String {
+/// Where the link to a domain leads.
+async fn link_of(browser: &mut Browser<'_>, name: &str) -> String {
     let page = browser.get("/app/domains").await;
-    let before = page.html.split("\">shop.example</a>").next().expect("a domain");
+    let before = page.html.split(&format!("\">{name}</a>")).next().expect("a domain");
     before.rsplit("href=\"").next().expect("a link").to_owned()
 }
 
@@ -26,7 +26,7 @@ async fn a_domain_is_added_published_checked_rotated_and_removed() {
     let added = browser.submit("/app/domains", &[("name", " Shop.Example ")]).await;
     let path = added.to.expect("a redirect");
     let path = path.strip_suffix("?done=added").expect("its page");
-    assert_eq!(path, shop(&mut browser).await);
+    assert_eq!(path, link_of(&mut browser, "shop.example").await);
     let page = browser.get(path).await;
     assert!(page.html.contains("0 of 4 required records are seen"), "{}", page.html);
     let domain = server.domain(&key, "shop.example").await;
@@ -55,6 +55,11 @@ async fn a_domain_is_added_published_checked_rotated_and_removed() {
     let rotated = browser.submit(&format!("{path}/rotate"), &[]).await;
     assert_eq!(rotated.to, Some(format!("{path}?done=rotated")), "{}", rotated.html);
     assert!(browser.get(path).await.html.contains("next key"));
+    let sandbox = link_of(&mut browser, "sandbox.test").await;
+    assert!(browser.get(&sandbox).await.html.contains("It needs no records"));
+    let refused = browser.submit(&format!("{sandbox}/rotate"), &[]).await;
+    assert_eq!(refused.status, 422, "{}", refused.html);
+    assert!(refused.html.contains("A sandbox domain has no DKIM keys"), "{}", refused.html);
 
     let remove = format!("{path}/remove");
     assert!(browser.get(&remove).await.html.contains("Remove shop.example?"));
@@ -78,7 +83,7 @@ async fn domains_are_their_owners_and_no_other_accounts() {
     let (own, other) = (server.open_account("pro", 0), server.open_account("pro", 0));
     let mut owner = Browser::invited(&server, "ann@example.com", &own.id, "owner").await;
     owner.submit("/app/domains", &[("name", "shop.example")]).await;
-    let path = shop(&mut owner).await;
+    let path = link_of(&mut owner, "shop.example").await;
     let mut member = Browser::invited(&server, "bo@example.com", &own.id, "member").await;
     let mut foreign = Browser::invited(&server, "eve@example.com", &other.id, "owner").await;
     assert_eq!(member.get(&path).await.status, 200);
