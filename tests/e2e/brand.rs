@@ -110,6 +110,8 @@ async fn a_brand_is_read_and_changed_by_an_admin_key_of_its_account() {
     assert_eq!(warnings[0], "unknown field `colour`");
     let words = warnings[1].as_str().expect("of the colour");
     assert!(words.contains("#abcdef") && words.contains("choose a darker colour"), "{words}");
+    let told = server.cli(&["account", "brand", &account.id, "--brand-color", "#abcdef"]);
+    assert_eq!(told["warnings"], json!([words]), "the command line says the same: {told}");
     let shown = brand(&server, &admin, None).await.body;
     assert_eq!(
         (&shown["productName"], &shown["brandColor"]),

@@ -46,6 +46,9 @@ pub struct InvalidBrandValue {
     field: BrandField,
 }
 
+/// What to do about the characters that no URL has as they are.
+const ENCODED: &str = "blanks, quotation marks and brackets are percent-encoded, as in %20";
+
 impl BrandField {
     /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 6] = [
@@ -134,8 +137,12 @@ impl BrandField {
         match self {
             Self::ProductName => line(MAX_NAME_CHARS),
             Self::CompanyAddress => line(MAX_ADDRESS_CHARS),
-            Self::ProductUrl => "a URL of http or https, as in https://example.com".to_owned(),
-            Self::LogoUrl => "a URL of https, as in https://example.com/logo.png".to_owned(),
+            Self::ProductUrl => {
+                format!("a URL of http or https, as in https://example.com; {ENCODED}")
+            }
+            Self::LogoUrl => {
+                format!("a URL of https, as in https://example.com/logo.png; {ENCODED}")
+            }
             Self::SupportEmail => "an e-mail address, as in help@example.com".to_owned(),
             Self::BrandColor => "a colour in hexadecimal, as in #23695e".to_owned(),
         }
