@@ -9,7 +9,7 @@ use super::domains::badge;
 use super::form::Form;
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
-use super::response::{Failure, page, sentence, to, with_status};
+use super::response::{self, Failure, page, to, with_status};
 use super::state::Dashboard;
 use super::words::When;
 use crate::account::role::Role;
@@ -21,12 +21,14 @@ use crate::domain::look_alike::shown;
 use crate::domain::state::{DomainKind, Phase};
 use crate::id::DomainId;
 use crate::store::DomainDetails;
-use crate::upkeep::verify_domains::{DomainError, RETIRED_KEY_TIME};
+use crate::upkeep::verify_domains::{DomainError, RETIRED_KEY_TIME, record_name};
 
 /// One record to publish, and what DNS says of it.
 #[derive(Debug)]
 struct RecordView {
     record: DomainRecord,
+    /// What it is for; the record of a DKIM key also names its algorithm, because there are two.
+    title: String,
     /// Class, glyph and word.
     state: (&'static str, &'static str, String),
 }
@@ -72,7 +74,7 @@ struct RemovePage {
 }
 
 impl RecordView {
-    fn of(record: DomainRecord) -> Self {
+    fn of(record: DomainRecord, key: Option<&DkimKey>) -> Self {
         let (class, glyph) = match record.status.as_str() {
             "satisfied" => ("good", "✓"),
             "propagating" => ("way", "◔"),
@@ -87,7 +89,11 @@ impl RecordView {
             "unchecked" => "not looked at".to_owned(),
             other => other.to_owned(),
         };
-        Self { record, state: (class, glyph, word) }
+        let title = match key {
+            Some(key) => format!("{}, {}", record.purpose, key.algorithm),
+            None => record.purpose.clone(),
+        };
+        Self { record, title, state: (class, glyph, word) }
     }
 }
 
@@ -171,7 +177,7 @@ async fn not_rotated(
         DomainError::Sandbox | DomainError::RotatedTooOften | DomainError::Busy => {
             let details = find(dashboard, visitor, &id.to_string()).await?;
             let mut again = domain_page(dashboard, visitor, details).await?;
-            again.fault = Some(sentence(&error.to_string()));
+            again.fault = Some(response::sentence(&error.to_string()));
             with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
         }
         DomainError::Name(_)
@@ -201,11 +207,13 @@ pub async fn remove(
 ) -> Result<Response, Failure> {
     let Submitted { visitor, form } = sent;
     let domain = of_owner(&dashboard, &visitor, &id).await?.row.domain;
-    let (typed, name) = (form.get("name").trim().to_lowercase(), shown(&domain.name));
-    if typed != name.to_lowercase() && typed != domain.name.to_string() {
+    let (typed, name) = (form.get("name").trim(), shown(&domain.name));
+    let said = typed.to_lowercase();
+    if said != name.to_lowercase() && said != domain.name.to_string() {
         let frame = Frame::of(&dashboard, &visitor, Place::Domains).await?;
         let fault = format!("Nothing was removed: type {name} to say that you mean this domain.");
         let id = domain.id.to_string();
+        let typed = typed.to_owned();
         let again = RemovePage { frame, id, name, typed, fault: Some(fault) };
         return with_status(StatusCode::UNPROCESSABLE_ENTITY, &again);
     }
@@ -258,7 +266,20 @@ async fn domain_page(
     let name = shown(&domain.name);
     let required = records.iter().filter(|it| it.required);
     let seen = required.clone().filter(|it| it.status == "satisfied").count();
-    let grace = domain.standing.since.after(api.verifier.rules.schedule.grace);
+    let sentence = if domain.kind == DomainKind::Sandbox {
+        "It needs no records: its mail reaches the sandbox inbox alone.".to_owned()
+    } else {
+        let grace = domain.standing.since.after(api.verifier.rules.schedule.grace);
+        let counted = format!("{seen} of {} required records are seen.", required.count());
+        format!("{counted} {}", standing(domain.standing.phase, &when(grace)))
+    };
+    let key_of =
+        |it: &DomainRecord| keys.iter().find(|key| record_name(&domain.name, key) == it.name);
+    let views = records.into_iter().map(|it| {
+        let key = key_of(&it);
+        RecordView::of(it, key)
+    });
+    let views = views.collect();
     Ok(DomainPage {
         frame: Frame::of(dashboard, visitor, Place::Domains).await?,
         id: domain.id.to_string(),
@@ -266,13 +287,8 @@ async fn domain_page(
         name,
         state: badge(domain.standing.phase),
         is_sandbox: domain.kind == DomainKind::Sandbox,
-        sentence: if domain.kind == DomainKind::Sandbox {
-            "It needs no records: its mail reaches the sandbox inbox alone.".to_owned()
-        } else {
-            let counted = format!("{seen} of {} required records are seen.", required.count());
-            format!("{counted} {}", standing(domain.standing.phase, &when(grace)))
-        },
-        records: records.into_iter().map(RecordView::of).collect(),
+        sentence,
+        records: views,
         keys: keys.into_iter().map(|key| KeyLine::of(key, now)).collect(),
         checked: check.as_ref().and_then(|it| it.checked_at).map(when),
         next: check.as_ref().and_then(|it| it.next_at).map(when),

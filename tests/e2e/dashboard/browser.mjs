@@ -80,6 +80,22 @@ try {
       await fits(page, path, width);
       if (scripts === 'on') await isAccessible(page, path, width);
     }
+    // What a form says that is refused.
+    for (const [path, field, text, says] of [['/app/domains', '#name', 'co.uk', 'public suffix'],
+      ['/app/webhooks/new', '#url', 'nowhere', 'The URL'], [webhook, '#types', 'W'.repeat(300), 'no type of event'],
+      [`${domain}/remove`, '#name', 'W'.repeat(300), 'Nothing was removed'],
+      ['/app/brand', '#brand_color', 'W'.repeat(300), 'a colour in hexadecimal'],
+      ['/app/suppressions', '#reason', 'W'.repeat(300), 'stood on the list before']]) {
+      await page.goto(base + path);
+      await page.fill(field, text);
+      if (path === '/app/suppressions') await page.fill('#address', 'bo@b.example');
+      await page.locator('form', { has: page.locator(field) }).locator('button.main').click();
+      await page.getByText(says).first().waitFor();
+      const kept = path === '/app/suppressions' ? '' : text;
+      equal(await page.inputValue(field), kept, `${path} keeps what was typed`);
+      await fits(page, `${path} refused`, width);
+      if (scripts === 'on') await isAccessible(page, `${path} refused`, width);
+    }
     await page.goto(`${base}/app/messages/${message}`);
     await page.frameLocator('iframe').locator('body').getByText('481 902').first().waitFor();
 
