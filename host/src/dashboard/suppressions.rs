@@ -85,7 +85,7 @@ pub async fn list(
     shown.frame.notice = match query.get("done") {
         "added" => Some("The address is on the list. Messages to it are not sent.".to_owned()),
         "stood" => Some(
-            "The address stood on the list before. What is stronger stays, as a complaint is."
+            "The address stood on the list before. Its entry is renewed, unless it is stronger, as a complaint is."
                 .to_owned(),
         ),
         "removed" => Some("Taken off the list: the next message is sent.".to_owned()),

@@ -93,6 +93,8 @@ try {
       await page.getByText(says).first().waitFor();
       const kept = path === '/app/suppressions' ? '' : text;
       equal(await page.inputValue(field), kept, `${path} keeps what was typed`);
+      const focused = await page.evaluate(() => document.activeElement.tagName);
+      equal(focused, path === '/app/suppressions' ? 'BODY' : 'INPUT', `${path} leads to the field`);
       await fits(page, `${path} refused`, width);
       if (scripts === 'on') await isAccessible(page, `${path} refused`, width);
     }
