@@ -5,6 +5,7 @@ pub mod clock;
 pub mod id;
 
 pub mod domain;
+pub mod fair_share;
 pub mod message;
 
 pub mod account;

@@ -17,8 +17,8 @@ use arc_swap::ArcSwap;
 use serde::{Deserialize, Serialize};
 use waxwing_smtp::server::dialog::Terms;
 
+use crate::fair_share::FairShare;
 use crate::journey::Journey;
-use crate::journey::accept::fair_share::FairShare;
 use reply::Unpaid;
 
 /// Memory for messages is counted in blocks of this size.

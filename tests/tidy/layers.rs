@@ -8,7 +8,7 @@ use crate::sources::{assert_no_violations, host};
 const RANKS: [&[&str]; 14] = [
     &["clock"],
     &["id"],
-    &["domain"],
+    &["domain", "fair_share"],
     &["message"],
     &["account", "credit", "template"],
     &["dns", "mail", "plugin", "store", "trust"],

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::problem::Problem;
 use super::state::Api;
-use crate::journey::accept::fair_share::{FairShare, Share, ShareOwner};
+use crate::fair_share::{FairShare, Share, ShareOwner};
 use crate::journey::accept::json;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 

@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
-use crate::journey::accept::fair_share::{FairShare, Share, ShareOwner};
+use crate::fair_share::{FairShare, Share, ShareOwner};
 use crate::journey::accept::refusal::{Outage, Refusal};
 
 /// Pages that are read at one time: as many as the store has connections for them. An account alone reads

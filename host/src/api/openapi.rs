@@ -191,6 +191,10 @@ impl Modify for Blocks {
                 // Schemas are named with a capital letter, and are the same for all three.
                 let text = serde_json::to_string(item).expect("the document has string keys only");
                 let text = text.replace("template", kind);
+                // Nothing has a scope of its own, and only what is made of them is sent.
+                let text = text.replace(&format!("scope `{kind}s`"), "scope `templates`");
+                let text =
+                    text.replace("its sends are refused", "no new version can be made of it");
                 let item = serde_json::from_str(&text).expect("it was printed");
                 paths.insert(path.replace("template", kind), item);
             }

@@ -12,7 +12,7 @@ use super::problem::Problem;
 use super::query::Query;
 use super::shapes::{Installed, Listing, LogPage, Page, Slot};
 use super::state::Api;
-use crate::journey::accept::fair_share::ShareOwner;
+use crate::fair_share::ShareOwner;
 use crate::journey::accept::refusal::{Outage, Refusal};
 use crate::plugin::impact::Impact;
 use crate::plugin::slot::{Activation, ImpactRule, SlotName};

@@ -21,8 +21,8 @@ use super::shapes::{
 use super::state::Api;
 use super::{body, query};
 use crate::clock::Timestamp;
+use crate::fair_share::ShareOwner;
 use crate::id::{EventId, WebhookId};
-use crate::journey::accept::fair_share::ShareOwner;
 use crate::journey::accept::refusal::Refusal;
 use crate::store::{DeliveryState, WebhookOwner, WebhookRow, WebhookState};
 use crate::webhooks::owner_operations::{WebhookError, WebhookFields};

@@ -13,6 +13,8 @@ use super::folder::{Files, PathKind, look};
 
 /// How an entry of the directory at the end of a zip file begins.
 const DIRECTORY_ENTRY: &[u8] = b"PK\x01\x02";
+/// Bytes of such an entry before its name.
+const DIRECTORY_HEADER: usize = 46;
 /// The type of a file in its Unix mode, and that of a regular one.
 const TYPE_BITS: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
@@ -30,7 +32,7 @@ pub enum ArchiveError {
     Unpacked,
     #[error("has a file named {name:?}, which is no path below a folder")]
     Name { name: String },
-    #[error("has {name:?} twice")]
+    #[error("has {name:?} twice, so it is not said which one is meant; leave one of them out")]
     Twice { name: String },
     #[error("has {name:?}, which is no plain file")]
     Special { name: String },
@@ -82,7 +84,10 @@ pub fn unpack(bytes: &[u8]) -> Result<Files, ArchiveError> {
         return Err(ArchiveError::Files);
     }
     let mut zip = ZipArchive::new(Cursor::new(bytes))?;
-    let (mut files, mut seen, mut unpacked) = (Files::default(), BTreeSet::new(), 0);
+    if let Some(name) = repeated_name(bytes, zip.central_directory_start()) {
+        return Err(ArchiveError::Twice { name });
+    }
+    let (mut files, mut unpacked) = (Files::default(), 0);
     for index in 0..zip.len() {
         let mut entry = zip.by_index(index)?;
         let name = entry.name().to_owned();
@@ -95,9 +100,6 @@ pub fn unpack(bytes: &[u8]) -> Result<Files, ArchiveError> {
         }
         if entry.is_symlink() || mode.is_some_and(|it| it != 0 && it != REGULAR) {
             return Err(ArchiveError::Special { name });
-        }
-        if !seen.insert(name.clone()) {
-            return Err(ArchiveError::Twice { name });
         }
         if matches!(look(&name), Ok(PathKind::Other)) {
             continue;
@@ -113,6 +115,23 @@ pub fn unpack(bytes: &[u8]) -> Result<Files, ArchiveError> {
         files.add(name, text)?;
     }
     Ok(files)
+}
+
+/// A name that stands in the directory twice: the reader would take the last one of them, without a word.
+fn repeated_name(bytes: &[u8], directory: u64) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    let mut rest = bytes.get(usize::try_from(directory).ok()?..)?;
+    while rest.starts_with(DIRECTORY_ENTRY) {
+        let length =
+            |at: usize| Some(usize::from(u16::from_le_bytes([*rest.get(at)?, *rest.get(at + 1)?])));
+        let (name, extra, comment) = (length(28)?, length(30)?, length(32)?);
+        let text = rest.get(DIRECTORY_HEADER..DIRECTORY_HEADER + name)?;
+        if !seen.insert(text) {
+            return Some(String::from_utf8_lossy(text).into_owned());
+        }
+        rest = rest.get(DIRECTORY_HEADER + name + extra + comment..)?;
+    }
+    None
 }
 
 /// Whether a name stays below the folder that it is unpacked into, on every system.
@@ -163,6 +182,25 @@ mod tests {
             let zip = zip_of(&[(name, plain)], b"x");
             let refused = unpack(&zip);
             assert!(matches!(refused, Err(ArchiveError::Name { .. })), "{name}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_stands_twice_is_refused() {
+        let plain = SimpleFileOptions::default();
+        // The writer refuses to write a name again: the second one is renamed in the bytes.
+        for (one, other) in [("note/a.liquid", "note/b.liquid"), ("README.mx", "README.my")] {
+            let mut zip = zip_of(&[(one, plain), (other, plain), ("z.md", plain)], b"x");
+            assert!(unpack(&zip).is_ok() || one.starts_with("note"));
+            let places: Vec<usize> = (0..zip.len() - other.len())
+                .filter(|at| zip[*at..].starts_with(other.as_bytes()))
+                .collect();
+            assert_eq!(places.len(), 2, "in its header and in the directory");
+            for at in places {
+                zip[at..at + one.len()].copy_from_slice(one.as_bytes());
+            }
+            let refused = unpack(&zip).expect_err("it stands there twice");
+            assert!(matches!(&refused, ArchiveError::Twice { name } if name == one), "{refused}");
         }
     }
 

@@ -14,6 +14,9 @@ pub struct BreakingChange {
     /// The template, where a layout or partial is published that it is made of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
+    /// The account of that template, where the layout or partial is the server's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
     /// The variable, as in `user.name`.
     pub path: String,
     pub change: BreakingKind,
@@ -48,7 +51,9 @@ pub struct Demands<'a> {
 impl BreakingChange {
     #[must_use]
     pub fn in_words(&self) -> String {
-        let of = self.template.as_ref().map(|it| format!(" of {it}")).unwrap_or_default();
+        let of =
+            |it: &Option<String>| it.as_ref().map(|it| format!(" of {it}")).unwrap_or_default();
+        let of = of(&self.template) + &of(&self.account);
         format!("`{}`{of} was {} and is {}", self.path, self.before, self.after)
     }
 }
@@ -58,6 +63,7 @@ impl BreakingChange {
 pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<BreakingChange> {
     let change = |now: &Variable, change, before: &str, after: &str| BreakingChange {
         template: None,
+        account: None,
         path: now.path.clone(),
         change,
         before: before.to_owned(),

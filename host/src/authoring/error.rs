@@ -67,10 +67,15 @@ pub enum AuthoringError {
         "`{slug}` has been changed since it was read; read it again, and repeat the change on what it is now"
     )]
     Changed { slug: Slug },
+    #[error(
+        "others changed `{slug}`, or what it is made of, while this was done, several times; nothing was changed by this \
+         request: read `{slug}`, and repeat the request if it is still wanted"
+    )]
+    Overtaken { slug: Slug },
     /// Something that a layout or partial touches would break.
     #[error("{} `{block}` cannot be published, because the template `{template}` is made of it: {}",
             kind.as_str(), findings_in_words(.findings))]
-    Touched { kind: TemplateKind, block: Slug, template: Slug, findings: Vec<Finding> },
+    Touched { kind: TemplateKind, block: Slug, template: String, findings: Vec<Finding> },
     #[error(
         "more than {MAX_TOUCHED} published templates are made of `{block}`, which is too many to publish in one step; \
          publish it under another name and move templates over"

@@ -328,7 +328,8 @@ impl Authoring {
                 Err(AuthoringError::Store(error)) => return Err(error.into()),
                 Err(error) => {
                     step.done.refuse(&error);
-                    if let AuthoringError::Changed { .. } = error {
+                    if let AuthoringError::Changed { .. } | AuthoringError::Overtaken { .. } = error
+                    {
                         step.done.outcome = ImportOutcome::Conflict;
                     }
                     skip(steps.get_mut(number + 1..).unwrap_or_default());

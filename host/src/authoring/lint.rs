@@ -6,6 +6,8 @@
 mod around;
 mod clients;
 pub mod color;
+mod css;
+mod injection;
 mod page;
 
 use std::collections::HashMap;
@@ -14,13 +16,13 @@ use std::ops::Range;
 use super::finding::{Finding, Severity};
 use super::liquid::{Token, TokenKind};
 use super::mjml::{line_and_column, snippet};
-use crate::account::brand::BrandField;
 use crate::template::kind::TemplateKind;
 use crate::template::locale::LocaleTag;
 use crate::template::source::{ChosenLocale, DeclaredVariable, Markup, SourcePart, TemplateSource};
 use crate::template::version::Blocks;
-use around::{Around, Background, colors, has_dark_styles, is_void, root};
+use around::{Around, Background, colors, has_dark_styles, is_style, is_void};
 use color::Color;
+use injection::{Printed, is_script};
 use page::{Attribute, Page, Piece, Tag, declarations};
 
 /// Warnings of one code that are told; the rest is counted.
@@ -78,9 +80,7 @@ struct Lint<'a> {
     page: Page<'a>,
     is_mjml: bool,
     is_whole: bool,
-    variables: &'a [DeclaredVariable],
-    /// What names stand for: `item` for `items[]`; none for what the template writes itself.
-    names: HashMap<&'a str, Option<String>>,
+    printed: Printed<'a>,
     found: Vec<Finding>,
     /// How many of each code there are.
     counts: HashMap<String, usize>,
@@ -94,9 +94,9 @@ impl<'a> Lint<'a> {
             None => ("", false),
         };
         let page = Page::new(text);
-        let names = names(&page);
+        let printed = Printed::new(&page, variables);
         let (found, counts) = (Vec::new(), HashMap::new());
-        Self { page, is_mjml, is_whole: true, variables, names, found, counts }
+        Self { page, is_mjml, is_whole: true, printed, found, counts }
     }
 
     fn part(&self) -> &'static str {
@@ -184,8 +184,8 @@ impl<'a> Lint<'a> {
                 return;
             }
         }
-        let has_dark_styles = around.has_dark_styles || has_dark_styles(self.page.text);
         let pieces = self.page.pieces();
+        let has_dark_styles = around.has_dark_styles || has_dark_styles(&self.page, &pieces);
         let liquid = self.page.liquid.clone();
         let calls = liquid.iter().any(|it| it.kind == TokenKind::Call);
         let mut open: Vec<Open<'_>> = Vec::new();
@@ -227,6 +227,7 @@ impl<'a> Lint<'a> {
                     }
                 }
                 Piece::End { name, .. } => {
+                    self.tag_name(at);
                     self.end_link(&mut link, name);
                     // An end tag closes no table that is open within its element.
                     if let Some(place) = open.iter().rposition(|it| it.name == name)
@@ -274,6 +275,7 @@ impl<'a> Lint<'a> {
         outer: (Background, Option<Color>),
         has_dark_styles: bool,
     ) -> (Background, Option<Color>) {
+        self.tag_name(tag.at);
         for attribute in &tag.attributes {
             self.attribute(tag, attribute);
         }
@@ -345,6 +347,12 @@ impl<'a> Lint<'a> {
         !self.is_whole
     }
 
+    fn tag_name(&mut self, at: usize) {
+        if let Some(message) = self.printed.in_tag_name(&self.page, at) {
+            self.fault("output_in_tag", at, message);
+        }
+    }
+
     fn attribute(&mut self, tag: &Tag, it: &Attribute) {
         let name = it.name.as_str();
         let at = it.at;
@@ -363,12 +371,29 @@ impl<'a> Lint<'a> {
                      mail clients run none"
                 );
                 self.fault("output_in_script", at, message);
-            } else if LINKS.contains(&name) {
-                self.url(it, output);
+            } else if name == "srcdoc" {
+                let message = "data stands in `srcdoc`, where its escaping is undone before it is read as HTML; take \
+                               the attribute out, mail clients show none";
+                self.fault("output_in_srcdoc", at, message);
+            } else if LINKS.contains(&name)
+                && !is_script(&it.value)
+                && let Some(message) = self.printed.begins_link(&self.page, it, output)
+            {
+                self.warn("link_of_data", at, message);
             }
         } else if self.page.outputs(&(at..at + name.len())).next().is_some() {
             let message = "data stands between attributes, where it can be any of them; write it into a value, in quotes";
             self.fault("unquoted_attribute", at, message);
+        }
+        if LINKS.contains(&name) && is_script(&it.value) {
+            let message = format!(
+                "`{name}` is a script, which no mail client runs; write https:// and what does it there"
+            );
+            if first.is_some() {
+                self.fault("output_in_script", at, message);
+            } else {
+                self.warn("script_link", at, message);
+            }
         }
         let value = it.value.trim();
         if LINKS.contains(&name) && value.starts_with("http://") {
@@ -376,40 +401,14 @@ impl<'a> Lint<'a> {
                 format!("`{name}` goes over http, which clients warn of or block; write https://");
             self.warn("http_link", at, message);
         }
+        if name == "style"
+            && let Some(message) = self.printed.in_style(&self.page, it)
+        {
+            self.warn("output_in_style", at, message);
+        }
         if name == "style" && !tag.name.starts_with("mj-") {
             let css = self.page.masked.get(it.range.clone()).unwrap_or_default().to_owned();
             self.css(&css, it.range.start);
-        }
-    }
-
-    /// A link that begins with data may be `javascript:`.
-    fn url(&mut self, it: &Attribute, output: &Token) {
-        let before = self.page.text.get(it.range.start..output.range.start).unwrap_or_default();
-        let has_tag = before.contains("{%");
-        if has_tag || !before.trim().is_empty() {
-            return;
-        }
-        let expression = self.page.inside(output);
-        let path = expression.split('|').next().unwrap_or_default().trim();
-        if path.starts_with(['"', '\'']) {
-            return;
-        }
-        let name = root(path);
-        let path = match self.names.get(name) {
-            Some(None) => return,
-            Some(Some(of)) => format!("{of}{}", path.get(name.len()..).unwrap_or_default()),
-            None => path.to_owned(),
-        };
-        let is_checked = BrandField::of_variable(&path).is_some()
-            || self.variables.iter().any(|it| {
-                it.path == path && it.format.as_deref().is_some_and(|it| it == "uri" || it == "url")
-            });
-        if !is_checked {
-            let message = format!(
-                "the link is whatever `{path}` says, `javascript:` too; declare `{path}` with the format `url`, or \
-                 write how the link begins: `https://example.com/{{{{ {path} }}}}`"
-            );
-            self.warn("link_of_data", it.at, message);
         }
     }
 
@@ -421,23 +420,26 @@ impl<'a> Lint<'a> {
                                clients run none";
                 self.fault("output_in_script", at, message);
             }
-            ("style" | "mj-style", Some(at)) => {
+            (holder, Some(at)) if is_style(holder) => {
                 let message = "data stands in a style sheet, where escaping does not protect: it can end a rule and \
-                               begin another; write it into the `style` of an element, or choose between classes";
+                               begin another; choose between classes with `{% if %}`";
                 self.warn("output_in_style", at, message);
             }
             _ => {}
         }
-        if holder == "style" || holder == "mj-style" {
-            let css = self.page.masked.get(range.clone()).unwrap_or_default().to_owned();
+        if is_style(holder) {
+            let css = self.page.masked.get(range.clone()).unwrap_or_default();
+            let css = css::without_comments(css);
             // Rules for clients that understand more stand in `@media` and `@supports`.
             let (mut depth, mut skipped, mut start) = (0_u32, 0_u32, 0);
+            let mut is_dark = false;
             for (at, c) in css.char_indices() {
                 match c {
                     '{' => {
                         let before = css.get(start..at).unwrap_or_default();
                         if skipped == 0 && before.contains('@') {
                             skipped = depth + 1;
+                            is_dark = css::is_dark(before);
                         }
                         depth += 1;
                         start = at + 1;
@@ -446,6 +448,11 @@ impl<'a> Lint<'a> {
                         if skipped == 0 {
                             let rules = css.get(start..at).unwrap_or_default().to_owned();
                             self.css(&rules, range.start + start);
+                        } else if is_dark {
+                            self.dark_rule(
+                                css.get(start..at).unwrap_or_default(),
+                                range.start + start,
+                            );
                         }
                         if skipped == depth {
                             skipped = 0;
@@ -455,6 +462,28 @@ impl<'a> Lint<'a> {
                     }
                     _ => {}
                 }
+            }
+        }
+    }
+
+    /// The colours of a rule for clients in the dark.
+    fn dark_rule(&mut self, rule: &str, at: usize) {
+        let of = |names: &[&str]| {
+            let found = declarations(rule)
+                .filter(|(name, _)| names.iter().any(|wanted| name.eq_ignore_ascii_case(wanted)));
+            found.last().and_then(|(_, value)| Color::of(value))
+        };
+        let (color, background) = (of(&["color"]), of(&["background-color", "background"]));
+        if let (Some(color), Some(background)) = (color, background) {
+            let contrast = color.contrast(background);
+            if contrast < 45 {
+                let message = format!(
+                    "in the dark this rule has a contrast of {}.{}:1, and WCAG asks for 4.5:1; make the text lighter or \
+                     its background darker",
+                    contrast / 10,
+                    contrast % 10
+                );
+                self.warn("low_contrast", at, message);
             }
         }
     }
@@ -517,43 +546,6 @@ fn choose<'p>(token: &Token, open: &mut Vec<Open<'p>>, choices: &mut Vec<Choice<
         }
         TokenKind::Choice | TokenKind::Output | TokenKind::Call | TokenKind::Other => {}
     }
-}
-
-/// What loops, assignments and captures call something.
-fn names<'a>(page: &Page<'a>) -> HashMap<&'a str, Option<String>> {
-    let mut names: HashMap<&str, Option<String>> = HashMap::new();
-    for token in page.liquid.iter().filter(|it| it.kind == TokenKind::Other) {
-        let inside = page.text.get(token.range.start + 2..token.range.end - 2).unwrap_or_default();
-        let inside = inside.trim_start_matches('-').trim_end_matches('-').trim();
-        let mut words = inside.split_whitespace();
-        let (tag, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let of = words.nth(1).unwrap_or_default();
-        let resolved = |path: &str, names: &HashMap<&str, Option<String>>| {
-            let first = root(path);
-            match names.get(first) {
-                Some(Some(of)) => format!("{of}{}", path.get(first.len()..).unwrap_or_default()),
-                Some(None) | None => path.to_owned(),
-            }
-        };
-        match tag {
-            "for" => {
-                let path = format!("{}[]", resolved(of, &names));
-                names.insert(name, Some(path));
-            }
-            "assign" if of.starts_with(['"', '\'']) => {
-                names.insert(name, None);
-            }
-            "assign" => {
-                let path = resolved(of, &names);
-                names.insert(name, Some(path));
-            }
-            "capture" => {
-                names.insert(name, None);
-            }
-            _ => {}
-        }
-    }
-    names
 }
 
 #[cfg(test)]

@@ -134,7 +134,7 @@ impl Authoring {
                 return self.find(place).await;
             }
         }
-        Err(AuthoringError::Changed { slug: place.slug.clone() })
+        Err(AuthoringError::Overtaken { slug: place.slug.clone() })
     }
 
     /// Adds another one with the same source.

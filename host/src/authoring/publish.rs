@@ -131,7 +131,7 @@ impl Authoring {
                 return Ok(outcome);
             }
         }
-        Err(AuthoringError::Changed { slug: place.slug.clone() })
+        Err(AuthoringError::Overtaken { slug: place.slug.clone() })
     }
 
     async fn publish_once(
@@ -252,7 +252,7 @@ impl Authoring {
                 return Ok(RollbackOutcome { row, revision, breaking, touched: names });
             }
         }
-        Err(AuthoringError::Changed { slug: place.slug.clone() })
+        Err(AuthoringError::Overtaken { slug: place.slug.clone() })
     }
 
     /// What publishing would find, of the newest source or of another one.
@@ -464,7 +464,7 @@ impl Authoring {
                 return Err(AuthoringError::Touched {
                     kind: row.kind,
                     block: row.slug.clone(),
-                    template: user.slug,
+                    template: touched_name(&user, row.owner),
                     findings,
                 });
             }
@@ -479,6 +479,8 @@ impl Authoring {
             }
             for change in &mut changes {
                 change.template = Some(user.slug.to_string());
+                change.account =
+                    (row.owner == TemplateOwner::Server).then(|| user.account.to_string());
             }
             touched.breaking.append(&mut changes);
             let version = NewVersion {
@@ -567,11 +569,14 @@ async fn suggest_partials(
 }
 
 fn touched_names(touched: &Touched, owner: TemplateOwner) -> Vec<String> {
-    let name = |(user, _): &(UserRow, NewVersion)| match owner {
+    touched.versions.iter().map(|(user, _)| touched_name(user, owner)).collect()
+}
+
+fn touched_name(user: &UserRow, owner: TemplateOwner) -> String {
+    match owner {
         TemplateOwner::Account(_) => user.slug.to_string(),
         TemplateOwner::Server => format!("{} of {}", user.slug, user.account),
-    };
-    touched.versions.iter().map(name).collect()
+    }
 }
 
 pub(super) fn check_note(note: Option<&str>) -> Result<(), AuthoringError> {

@@ -1,7 +1,9 @@
 //! Why a command fails. Each text says what happened, why, and what to do.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
+use super::sync_error::SyncError;
 use crate::authoring::error::{AuthoringError, FolderError};
 use crate::config::ConfigError;
 use crate::inbox::InboxError;
@@ -75,7 +77,7 @@ pub enum CliError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     #[error(transparent)]
-    Sync(#[from] super::sync_error::SyncError),
+    Sync(#[from] SyncError),
     #[error(transparent)]
     Plugin(#[from] CallFailure),
     #[error("the template {slug} has faults:\n{faults}")]
@@ -85,6 +87,17 @@ pub enum CliError {
     /// An argument that only makes sense with another value.
     #[error("{0}")]
     Usage(String),
+}
+
+impl CliError {
+    /// That of diff(1) where nothing could be compared.
+    pub fn exit_code(&self) -> ExitCode {
+        if matches!(self, Self::Sync(SyncError::NotCompared(_))) {
+            ExitCode::from(2)
+        } else {
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// What to do about a plan that is not known, in words of the command line.

@@ -44,6 +44,9 @@ pub enum SyncError {
     Empty,
     #[error("{files} files differ from the server")]
     Differs { files: usize },
+    /// Nobody knows whether something differs.
+    #[error(transparent)]
+    NotCompared(Box<SyncError>),
     #[error(
         "{}{}", conflicts_in_words(*.conflicts), refused_in_words(*.refused)
     )]

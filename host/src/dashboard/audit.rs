@@ -15,8 +15,8 @@ use super::response::{Failure, page};
 use super::state::Dashboard;
 use super::words::When;
 use crate::clock::Timestamp;
+use crate::fair_share::ShareOwner;
 use crate::id::AccountId;
-use crate::journey::accept::fair_share::ShareOwner;
 use crate::store::{ActorId, AuditRow};
 
 const LINES: usize = 50;

@@ -209,6 +209,7 @@ fn answer(error: AuthoringError) -> Result<(StatusCode, Answer), Failure> {
             Ok((StatusCode::UNPROCESSABLE_ENTITY, Answer { fault, ..Answer::default() }))
         }
         AuthoringError::Changed { .. }
+        | AuthoringError::Overtaken { .. }
         | AuthoringError::InUse { .. }
         | AuthoringError::Unpublished { .. }
         | AuthoringError::Sent { .. } => {

@@ -9,7 +9,7 @@
 //! | 2 | [`Accept::log_in`]: the key, its account, what both may do | `x-api-key` | AUTH | `UNAUTHORIZED`, `FORBIDDEN`, `RATE_LIMITED` after many failures |
 //! | 3 | [`Accept::take_sends`]: the rate of the key and of its account | one send, and the further messages of a batch once their number is known | each recipient; that of the first one at MAIL | `RATE_LIMITED` |
 //! | 4 | envelope's sender: `Journey::check_sender` | a part of the message | MAIL | `DOMAIN_NOT_VERIFIED`, `FORBIDDEN` |
-//! | 5 | memory for the content, shared by accounts: [`fair_share`] | before the body is read | while the content arrives | `UNAVAILABLE` |
+//! | 5 | memory for the content, shared by accounts: [`fair_share`](crate::fair_share) | before the body is read | while the content arrives | `UNAVAILABLE` |
 //! | 6 | fields, all faults at once: [`submission`] | JSON | header fields and MIME parts | `BAD_REQUEST` |
 //! | 7 | idempotency key: [`idempotency`] | `Idempotency-Key` | `X-Waxwing-Idempotency-Key` | `IDEMPOTENCY_CONFLICT` |
 //!
@@ -17,7 +17,6 @@
 
 pub mod authenticate;
 pub mod batches;
-pub mod fair_share;
 pub mod idempotency;
 pub mod json;
 pub mod rate_limit;

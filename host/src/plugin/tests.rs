@@ -5,6 +5,7 @@ mod bindings;
 mod blame;
 mod boot;
 mod damaged;
+mod fairness;
 mod files;
 mod golden;
 mod guests;

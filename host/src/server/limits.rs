@@ -12,7 +12,7 @@ use super::relay;
 use crate::api::lists::ListLimits;
 use crate::api::{BodyLimits, RequestLimits};
 use crate::config::Config;
-use crate::journey::accept::fair_share::FairShare;
+use crate::fair_share::FairShare;
 use crate::journey::accept::rate_limit::RateLimits;
 
 /// Memory for bodies is counted in KiB.

@@ -157,3 +157,24 @@ async fn a_layout_of_the_server_is_for_all_and_an_accounts_own_comes_first() {
     publish(&server, "/v1/templates/note", json!({})).await;
     assert!(html(&server, "note").await.contains("<s><p>x</p></s>"));
 }
+
+#[tokio::test]
+async fn what_a_layout_of_the_server_breaks_is_named_with_its_account() {
+    let server = Server::dev();
+    let body = json!({"slug": "shared", "draft": {"html": "<u>{{ content }}</u>"}});
+    api(&server, Method::POST, "/v1/layouts?owner=server", &body).await;
+    publish(&server, "/v1/layouts/shared?owner=server", json!({})).await;
+    let draft = json!({"subject": "s", "html": "<p>x</p>", "layout": "shared"});
+    create(&server, "/v1/templates", "note", draft).await;
+    publish(&server, "/v1/templates/note", json!({})).await;
+    let change = json!({"html": "<u>{{ content }}{{ imprint }}</u>"});
+    api(&server, Method::PATCH, "/v1/layouts/shared?owner=server", &change).await;
+    let path = "/v1/layouts/shared/publish?owner=server";
+    let refused = api(&server, Method::POST, path, &json!({})).await;
+    refused.assert_refused(409, "CONFLICT");
+    let account = server.dev_output("accountId");
+    let broken = &refused.body["breaking"][0];
+    assert_eq!((&broken["template"], &broken["account"]), (&json!("note"), &json!(account)));
+    let words = refused.body["message"].as_str().expect("words");
+    assert!(words.contains(&format!("`imprint` of note of {account} was")), "{words}");
+}

@@ -126,6 +126,10 @@ fn writes_and_pushes(it: &Repository<'_>) {
     let expected = ["bar unchanged", "foot unchanged", "frame unchanged", "hello unchanged"];
     assert_eq!(outcomes(&again), expected);
     it.template(&["diff", "mails"], 0);
+    // As of diff(1): nobody knows whether something differs.
+    it.template(&["diff", "no-such-folder"], 2);
+    it.template(&["diff", "mails", "--url", "http://127.0.0.1:9"], 2);
+    it.template(&["diff", "--no-such-option"], 2);
     it.git(&["add", "."]);
     it.git(&["commit", "-qm", "Pushed"]);
     // Of what the server has, only what the folder has not is written; what was written by hand stays.

@@ -1,5 +1,6 @@
 //! The code that sends a template is run as it is given, and the message arrives.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
@@ -13,17 +14,52 @@ use super::{api, create, publish};
 /// All that could end a text or become code somewhere, in values and in names.
 const HOSTILE: &str = "\"'`\\ ${x} #{x} $x %DATE% <?=1?> </script> <!-- JSON\nJSON\r\n\tEOF \u{2028}\u{202e} ü 日本 🐦";
 
+/// What some language takes for a number, a variable, a tag or a method.
+const HOSTILE_NAMES: [&str; 28] = [
+    "-0",
+    "08",
+    "1e3",
+    "0x1",
+    "9223372036854775808",
+    "-9223372036854775808",
+    "?>",
+    "<?php exit(1);",
+    "$this",
+    "${x}",
+    "#{exit 1}",
+    "#$0",
+    "constructor",
+    "toString",
+    "__class__",
+    "\\",
+    "\\u0041",
+    " ",
+    "\u{7f}",
+    "=begin",
+    "*/",
+    "__END__",
+    "'",
+    "`id`",
+    "$(id)",
+    "%{x}",
+    "{{ x }}",
+    "\u{feff}",
+];
+
 #[tokio::test]
 async fn every_snippet_runs_as_it_is_and_its_message_arrives_with_the_same_data() {
     let server = Server::dev();
+    // Go writes names in their order.
+    let names: BTreeMap<&str, usize> = HOSTILE_NAMES.into_iter().zip(1..).collect();
     let data = json!({
         "text": HOSTILE, "__proto__": {"0": "a", "1": "b"}, HOSTILE: HOSTILE, "empty": {}, "none": [],
         "list": [1, -2.5, true, false, "x", [], {"a": "b"}], "big": 9_007_199_254_740_991_i64,
         "12": {"": "empty name"},
+        "names": names,
     });
     // Everything goes into the subject, as the renderer prints JSON.
     let draft = json!({
-        "subject": "{{ text | json }} {{ __proto__ | json }} {{ empty | json }} {{ list | json }} {{ big | json }}",
+        "subject": "{{ text | json }} {{ __proto__ | json }} {{ empty | json }} {{ list | json }} {{ big | json }} {{ names | json }}",
         "text": "x", "examples": {"default": data},
     });
     create(&server, "/v1/templates", "hostile", draft).await;

@@ -17,12 +17,17 @@ async fn server() -> Server {
     let draft = json!({
         "name": "2 */ } \" \\ \u{2028}", "description": "\"\"\" # '''\nimport os",
         "subject": "{{ order.total | money: 'EUR' }}",
-        "text": "{{ order['a \"b\" */'] }}{% if class %}{{ class }}{% endif %}{% for it in lines %}{{ it.name }}{% endfor %}",
+        "text": "{{ order['a \"b\" */'] }}{{ names['__proto__'] }}{{ names['constructor'] }}{{ names['`${x}`'] }}{{ names['-0'] }}{{ names['1e3'] }}\
+                 {{ names['readonly x?: 1; }'] }}{{ names['ü\\'] }}{% if class %}{{ class }}{% endif %}{% for it in lines %}{{ it.name }}{% endfor %}",
         "variables": [
             {"path": "order.total", "format": "money", "description": "*/ In cents."}, {"path": "order", "type": "object"},
             {"path": "order.a \"b\" */", "type": "string"}, {"path": "class", "type": "boolean"},
             {"path": "lines", "type": "array"}, {"path": "lines[]", "type": "object"},
-            {"path": "lines[].name", "type": "string"},
+            {"path": "lines[].name", "type": "string"}, {"path": "names", "type": "object"},
+            {"path": "names.__proto__", "type": "number"}, {"path": "names.constructor", "type": "number"},
+            {"path": "names.`${x}`", "type": "number"}, {"path": "names.-0", "type": "number"},
+            {"path": "names.1e3", "type": "number"}, {"path": "names.readonly x?: 1; }", "type": "number"},
+            {"path": "names.ü\\", "type": "number"},
         ],
     });
     create(&server, "/v1/templates", "2-orders", draft).await;
@@ -39,6 +44,7 @@ const TYPESCRIPT: &str = r#"
 import type { TemplateData, TemplateMessage, TemplateSlug } from "./templates";
 const order: TemplateData["2-orders"] = {
   order: { total: 1299, "a \"b\" */": "x" }, lines: [{ name: "x" }], class: null,
+  names: { "__proto__": 1, constructor: 1, "`${x}`": 1, "-0": 1, "1e3": 1, "readonly x?: 1; }": 1, "ü\\": 1 },
 };
 const slug: TemplateSlug = "verification-code";
 export const message: TemplateMessage = { to: "a@example.com", type: "EMAIL", template: "2-orders", data: order };
@@ -67,6 +73,7 @@ async fn typescript_takes_data_that_fits_and_refuses_what_does_not() {
         ("total: 1299", "total: \"1299\""),
         ("{ name: \"x\" }", "{ nmae: \"x\" }"),
         ("class: null", "colour: 1"),
+        ("constructor: 1", "konstructor: 1"),
         ("\"verification-code\"", "\"verification-cod\""),
         ("code: \"1\"", "code: 1"),
     ] {
@@ -79,6 +86,9 @@ const PYTHON: &str = r#"
 from templates import T2OrdersData, TemplateData, TemplateSlug
 order: T2OrdersData = {
     "order": {"total": 1299, "a \"b\" */": "x"}, "lines": [{"name": "x"}], "class": None,
+    "names": {
+        "__proto__": 1, "constructor": 1, "`${x}`": 1, "-0": 1, "1e3": 1, "readonly x?: 1; }": 1, "ü\\": 1,
+    },
 }
 slug: TemplateSlug = "verification-code"
 def code(all: TemplateData) -> str:

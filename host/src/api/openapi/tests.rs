@@ -102,6 +102,21 @@ const CODES: [(&str, &str, &str, &str); 16] = [
 ];
 
 #[test]
+fn layouts_and_partials_have_no_scopes_of_their_own() {
+    let text = json().to_string();
+    assert!(text.contains("scope `templates`"));
+    for wrong in [
+        "scope `layouts`",
+        "scope `partials`",
+        "its sends are refused until it is published or rolled back.\",\"operationId\":\"archive_layout",
+    ] {
+        assert!(!text.contains(wrong), "{wrong}");
+    }
+    let archived = &json()["paths"]["/v1/partials/{slug}/archive"]["post"]["summary"];
+    assert!(archived.as_str().is_some_and(|it| it.contains("no new version")), "{archived}");
+}
+
+#[test]
 fn the_table_of_the_api_is_what_the_document_says() {
     assert_up_to_date("API.md", &table(), "api::openapi");
 }

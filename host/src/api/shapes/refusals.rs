@@ -76,7 +76,7 @@ refusals! {
         are as many as there may be.",
         404: "`NOT_FOUND`",
         408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
-        409: "`CONFLICT`: it was changed since it was read, its name is taken, it is in use, or it would break senders:\n\
+        409: "`CONFLICT`: it was changed since it was read, or by others meanwhile, its name is taken, it is in use, or it would break senders:\n\
         then `breaking` says how.",
         413: "`PAYLOAD_TOO_LARGE`",
         415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",

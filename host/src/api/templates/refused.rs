@@ -41,6 +41,7 @@ pub fn refused(error: AuthoringError) -> Problem {
         AuthoringError::Taken { .. }
         | AuthoringError::Suppressed { .. }
         | AuthoringError::Changed { .. }
+        | AuthoringError::Overtaken { .. }
         | AuthoringError::Large
         | AuthoringError::TooManyTouched { .. }
         | AuthoringError::InUse { .. }

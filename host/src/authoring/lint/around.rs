@@ -1,6 +1,7 @@
 //! What is around the HTML of a template: the layout's background and colours, and what an element says of its own.
 
 use super::color::Color;
+use super::css;
 use super::page::{Attribute, Page, Piece, Tag};
 use crate::authoring::liquid::{self, TokenKind};
 use crate::template::locale::LocaleTag;
@@ -38,17 +39,18 @@ impl Around {
             return Self::default();
         };
         let page = Page::new(text);
+        let pieces = page.pieces();
         let outputs = || page.liquid.iter().filter(|it| it.kind == TokenKind::Output);
         let hole = outputs().find(|it| root(page.inside(it)) == "content");
         let mut around = Self {
-            has_dark_styles: has_dark_styles(text),
+            has_dark_styles: has_dark_styles(&page, &pieces),
             shows_preheader: outputs().any(|it| root(page.inside(it)) == "preheader"),
             is_layout: true,
             ..Self::default()
         };
         let Some(hole) = hole else { return around };
         let mut open: Vec<(String, Background, Option<Color>)> = Vec::new();
-        for piece in page.pieces() {
+        for piece in pieces {
             match piece {
                 Piece::Start(tag) if tag.at > hole.range.start => break,
                 Piece::End { at, .. } if at > hole.range.start => break,
@@ -76,8 +78,32 @@ impl Around {
     }
 }
 
-pub fn has_dark_styles(text: &str) -> bool {
-    text.contains("prefers-color-scheme") || text.contains("light-dark(")
+/// Whether a style says something of clients in the dark. What stands in a comment does not.
+pub fn has_dark_styles(page: &Page<'_>, pieces: &[Piece]) -> bool {
+    let mut in_style = false;
+    pieces.iter().any(|piece| match piece {
+        Piece::Start(tag) => {
+            in_style = is_style(&tag.name);
+            tag.attributes.iter().any(|it| {
+                it.value.contains("light-dark(") || (it.name == "media" && css::is_dark(&it.value))
+            })
+        }
+        Piece::End { .. } => {
+            in_style = false;
+            false
+        }
+        Piece::Text(range) if in_style => {
+            let text = page.masked.get(range.clone()).unwrap_or_default();
+            let text = css::without_comments(text);
+            text.contains("light-dark(") || css::is_dark(&text)
+        }
+        Piece::Text(_) => false,
+    })
+}
+
+/// Whether an element holds a style sheet.
+pub fn is_style(name: &str) -> bool {
+    name == "style" || name == "mj-style"
 }
 
 /// The first name of an expression.

@@ -51,11 +51,36 @@ fn data_where_escaping_does_not_protect_is_named_with_its_place() {
         ("<script>\nlet a = {{ a }};</script>", "output_in_script 2:9"),
         ("<style>p { color: {{ a }} }</style>", "output_in_style 1:19"),
         ("<a href='{{ a.b | append: 'x' }}'>x</a>", "link_of_data 1:4"),
+        ("<p>\n<{{ x }}>a</p>", "output_in_tag 2:1"),
+        ("<h{{ x.level }} class='a'>a</h1>", "output_in_tag 1:1"),
+        ("<p>a</{{ x }}>", "output_in_tag 1:5"),
+        ("<a href=\"javascript:{{ x }}\">x</a>", "output_in_script 1:4"),
+        ("<a href=\" java&#115;cript:a({{ x }})\">x</a>", "output_in_script 1:4"),
+        ("<a href=\"{% if a %}javascript:b{% endif %}\">x</a>", "script_link 1:4"),
+        ("<img src='Java\tScript:b'>", "script_link 1:6"),
+        ("<p style=\"color:{{ c }}\">x", "output_in_style 1:4"),
+        ("<p style=\"width:{{ c | times: 2 | append: 'px' }}\">x", "output_in_style 1:4"),
+        ("<iframe srcdoc=\"{{ x }}\"></iframe>", "output_in_srcdoc 1:9"),
         ("{% for i in a %}<a href=\"{{ i.url }}\">x</a>{% endfor %}", "link_of_data 1:20"),
     ] {
         let told = html(source);
         assert!(told.iter().any(|it| it == wanted), "{source}: {told:?}");
     }
+    for source in [
+        "{% assign h = 'h1' %}<{{ h }}>a</{{ h }}>",
+        "<p>{{ x }}<b>{{ y }}</b></p>",
+        "<p style=\"color:{{ brand_color }};width:{{ c | times: 2 }}px\">x",
+        "<a href=\"https://a.b/javascript:{{ x }}\">x</a>",
+    ] {
+        let told = html(source);
+        let is_known = |it: &String| it.starts_with("output_in") || it.starts_with("script_link");
+        assert!(!told.iter().any(is_known), "{source}: {told:?}");
+    }
+    let number = json!({
+        "html": "<p class=\"preheader\"></p><p style=\"width:{{ a.b }}%\">x",
+        "variables": [{"path": "a.b", "type": "number"}],
+    });
+    assert!(told(&number).is_empty(), "{:?}", told(&number));
     let declared = json!({
         "html": "{% for i in a %}{% assign u = i.url %}<a href=\"{{ u }}\">x</a>{% endfor %}\
                  <a href=\"{{ product_url }}\">y</a><a href=\"{{ 'https://a.b' }}\">z</a><p class=\"preheader\">",
@@ -103,12 +128,36 @@ fn tables_without_an_end_are_named_and_branches_are_alternatives() {
 fn texts_that_are_hard_to_read_are_named() {
     assert_eq!(html("<td bgcolor=\"#fff\"><p style=\"color:#999\">x"), ["low_contrast 1:20"]);
     assert_eq!(html("<td bgcolor=\"#fff\"><p style=\"color:#888;font-size:30px\">x"), [""; 0]);
-    assert_eq!(html("<td style=\"background:{{ a }}\"><p style=\"color:#999\">x"), [""; 0]);
+    assert_eq!(
+        html("<td style=\"background:{{ a }}\"><p style=\"color:#999\">x"),
+        ["output_in_style 1:5"]
+    );
     assert_eq!(html("<p style=\"color:#222\">x"), ["unreadable_in_the_dark 1:1"]);
     assert_eq!(
         html("<style>@media (prefers-color-scheme: dark) {}</style><p style=\"color:#222\">x"),
         [""; 0]
     );
+    for silent in [
+        "<!-- prefers-color-scheme: dark -->",
+        "{% comment %}@media (prefers-color-scheme: dark) {}{% endcomment %}",
+        "<style>/* @media (prefers-color-scheme: dark) {} light-dark( */</style>",
+        "<style>@media (prefers-color-scheme: light) {}</style>",
+        "<p>@media (prefers-color-scheme: dark), light-dark()</p>",
+    ] {
+        let told = html(&format!("{silent}<p style=\"color:#222\">x"));
+        assert!(
+            told.iter().any(|it| it.starts_with("unreadable_in_the_dark")),
+            "{silent}: {told:?}"
+        );
+    }
+    let dark = |rule: &str| {
+        html(&format!("<style>@media (prefers-color-scheme: dark) {{\n{rule}}}</style>"))
+    };
+    let low = ".t{color:#222222 !important;background-color:#000000}";
+    assert_eq!(dark(low), ["low_contrast 2:4"]);
+    assert_eq!(dark(&format!(".a{{color:#fff;background:#000}} {low}")), ["low_contrast 2:35"]);
+    assert_eq!(dark(".t{color:#eee;background-color:#000} .u{color:#222}"), [""; 0]);
+    assert_eq!(dark("/* .t{color:#222;background-color:#000} */"), [""; 0]);
     assert_eq!(html("<p style=\"color:#222;display:none\">x"), [""; 0]);
     assert_eq!(
         mjml("<mj-text color=\"#eee\" container-background-color=\"white\">x</mj-text>"),

@@ -96,9 +96,9 @@ pub struct Pull {
 
 /// Show what a push would change, as a unified diff of each file
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Exit codes: 0 nothing differs; 1 something does; 2 the command line is wrong."
-)]
+#[command(after_help = "\
+Exit codes, as of diff(1): 0 nothing differs; 1 something differs; 2 trouble: the folder or the server cannot be read,
+or the command line is wrong.")]
 pub struct Diff {
     /// The folder, or a .zip file
     source: PathBuf,
@@ -213,24 +213,8 @@ pub async fn pull(pull: Pull) -> Result<(), SyncError> {
 }
 
 pub async fn diff(diff: Diff) -> Result<(), SyncError> {
-    let here = read(&diff.source)?;
-    here.entries()?;
-    let server = diff.server.connect_as_holder()?;
-    let there = export(&server, &[]).await?;
-    // What a push would leave alone is no difference.
-    let pushed = names(&here);
-    let changes =
-        changes(&here, &there).into_iter().filter(|it| pushed.contains(&name_at(&it.path)));
-    let differences: Vec<Value> = changes
-        .map(|it| {
-            let (old, new) = (it.there.unwrap_or_default(), it.here.unwrap_or_default());
-            let unified = TextDiff::from_lines(&old, &new)
-                .unified_diff()
-                .header(&format!("server/{}", it.path), &format!("folder/{}", it.path))
-                .to_string();
-            json!({"path": it.path, "unified": unified})
-        })
-        .collect();
+    let differences = differences(&diff).await;
+    let differences = differences.map_err(|error| SyncError::NotCompared(Box::new(error)))?;
     if diff.server.output.is_json() {
         say(Value::from(differences.as_slice()));
     } else {
@@ -242,6 +226,26 @@ pub async fn diff(diff: Diff) -> Result<(), SyncError> {
         0 => Ok(()),
         files => Err(SyncError::Differs { files }),
     }
+}
+
+async fn differences(diff: &Diff) -> Result<Vec<Value>, SyncError> {
+    let here = read(&diff.source)?;
+    here.entries()?;
+    let server = diff.server.connect_as_holder()?;
+    let there = export(&server, &[]).await?;
+    // What a push would leave alone is no difference.
+    let pushed = names(&here);
+    let changes =
+        changes(&here, &there).into_iter().filter(|it| pushed.contains(&name_at(&it.path)));
+    let unified = changes.map(|it| {
+        let (old, new) = (it.there.unwrap_or_default(), it.here.unwrap_or_default());
+        let unified = TextDiff::from_lines(&old, &new)
+            .unified_diff()
+            .header(&format!("server/{}", it.path), &format!("folder/{}", it.path))
+            .to_string();
+        json!({"path": it.path, "unified": unified})
+    });
+    Ok(unified.collect())
 }
 
 pub async fn check(check: Check) -> Result<(), SyncError> {

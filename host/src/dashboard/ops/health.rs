@@ -16,7 +16,7 @@ use crate::dashboard::setting::{CertificateEnd, Setting};
 use crate::dashboard::state::Dashboard;
 use crate::dashboard::words::{When, number};
 use crate::domain::state::Phase;
-use crate::journey::accept::fair_share::ShareOwner;
+use crate::fair_share::ShareOwner;
 use crate::plugin::status::{SlotStatus, Standing};
 use crate::store::{DomainRow, Gauges};
 

@@ -15,7 +15,7 @@ use crate::dashboard::response::{Failure, page, sentence, to};
 use crate::dashboard::state::Dashboard;
 use crate::dashboard::words::{When, number};
 use crate::delivery::queue::why::{self, WhyDestination};
-use crate::journey::accept::fair_share::ShareOwner;
+use crate::fair_share::ShareOwner;
 use crate::message::address::EmailAddress;
 use crate::store::records::RouteChoice;
 use crate::store::{MAX_LISTED_MESSAGES, RetryFilter};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::authenticate::Caller;
-use super::fair_share::{FairShare, Share};
 use super::refusal::{Outage, Refusal};
+use crate::fair_share::{FairShare, Share};
 
 /// Messages of batches that are decided at one time: four full batches of an account alone.
 const BATCHED_MESSAGES: usize = 4_096;

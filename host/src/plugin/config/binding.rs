@@ -5,6 +5,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fair_share::ShareOwner;
+use crate::id::AccountId;
+
 /// Whose calls come to a slot. Narrower is greater.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
@@ -28,6 +31,14 @@ pub struct Scope<'a> {
     pub account: &'a str,
     /// The sender domain, where it is known.
     pub domain: Option<&'a str>,
+}
+
+impl Scope<'_> {
+    /// Whose share of a plugin its call takes.
+    #[must_use]
+    pub fn owner(&self) -> ShareOwner {
+        self.account.parse::<AccountId>().map_or(ShareOwner::Operator, ShareOwner::from)
+    }
 }
 
 /// The table `[binding]` of a slot's file.

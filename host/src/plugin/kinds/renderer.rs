@@ -4,15 +4,15 @@ mod blame;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
-use tokio::sync::Semaphore;
 use wasmtime::component::ResourceAny;
 
 use blame::RenderHistory;
 pub use blame::{Blame, VersionKey};
 
+use crate::fair_share::{FairShare, ShareOwner};
 use crate::plugin::runtime::bindings::template::TemplateRenderer;
 use crate::plugin::runtime::bindings::template::exports::waxwing::plugin::renderer as wit;
 use crate::plugin::runtime::bindings::types::{CallContext, Diagnostic, Failure};
@@ -33,7 +33,8 @@ const WEIGHT_EIGHTHS: u64 = 3;
 #[derive(Debug)]
 pub struct Renderer {
     generation: Generation<TemplateRenderer>,
-    places: Semaphore,
+    /// Calls at one time, shared by accounts: the slow templates of one leave places to the others.
+    places: Arc<FairShare>,
     max_warm: usize,
     max_weight: u64,
     warm: Mutex<Vec<Warm>>,
@@ -64,7 +65,7 @@ impl Renderer {
         let memory = u64::try_from(generation.limits().memory_bytes).unwrap_or(u64::MAX);
         Self {
             generation,
-            places: Semaphore::new(max_warm),
+            places: FairShare::new(max_warm),
             max_warm,
             max_weight: memory / 8 * WEIGHT_EIGHTHS,
             warm: Mutex::new(Vec::new()),
@@ -82,8 +83,10 @@ impl Renderer {
     /// The plugin gave no answer.
     pub(in crate::plugin) async fn variables(
         &self,
+        owner: ShareOwner,
         template: &Template,
     ) -> Result<Result<Vec<Variable>, Vec<Diagnostic>>, CallFailure> {
+        let _place = self.places.wait(owner, 1).await;
         let call = ("publish", CallPurpose::Service);
         let mut instance = self.generation.instance(call.1).await?;
         let compiled = match compile(&mut instance, template, call).await? {
@@ -105,13 +108,13 @@ impl Renderer {
     /// The plugin gave no answer.
     pub(in crate::plugin) async fn render(
         &self,
+        owner: ShareOwner,
         key: Option<VersionKey>,
         template: impl Fn() -> Template + Send + Sync,
         ctx: &CallContext,
         data: &String,
     ) -> Result<Result<Output, Failure>, CallFailure> {
-        // Never closed, so the only answer is a place.
-        let _place = self.places.acquire().await;
+        let _place = self.places.wait(owner, 1).await;
         let idle = self.idle(key);
         let was_used = idle.is_some();
         let mut warm = match idle {
@@ -139,6 +142,7 @@ impl Renderer {
     /// known the version's example is rendered.
     pub(in crate::plugin) async fn blame(
         &self,
+        owner: ShareOwner,
         key: VersionKey,
         template: impl Fn() -> Template + Send + Sync,
         ctx: &CallContext,
@@ -149,7 +153,7 @@ impl Renderer {
             return blame;
         }
         let ctx = CallContext { dry_run: true, ..ctx.clone() };
-        match self.render(Some(key), template, &ctx, example).await {
+        match self.render(owner, Some(key), template, &ctx, example).await {
             Ok(Ok(_)) => Blame::Data,
             Ok(Err(Failure::Misconfigured(_))) | Err(_) => self.history.record_example_failure(key),
             Ok(Err(Failure::InvalidInput(_) | Failure::Internal(_))) => {

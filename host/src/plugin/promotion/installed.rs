@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use metrics::Counter;
 use serde_json::Value;
 
+use crate::fair_share::ShareOwner;
 use crate::plugin::config::slot::{SlotConfig, SlotName};
 use crate::plugin::kinds::domain::DomainPolicy;
 use crate::plugin::kinds::mjml::MjmlCompiler;
@@ -216,7 +217,8 @@ impl InstalledPlugin {
             }
             (Self::Renderer(it), Input::Render { template, data }) => {
                 let template = || template.clone();
-                let rendered = it.plugin.render(None, template, &context, data).await;
+                let rendered =
+                    it.plugin.render(ShareOwner::Operator, None, template, &context, data).await;
                 rendered.map(|it| answer::output(&it))
             }
             (Self::Domain(it), Input::Require { domain }) => {

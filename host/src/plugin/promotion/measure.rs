@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::installed::InstalledPlugin;
+use crate::fair_share::ShareOwner;
 use crate::plugin::kinds::renderer::VersionKey;
 use crate::plugin::records::{Call, Input, answer};
 use crate::plugin::runtime::error::CallFailure;
@@ -52,7 +53,8 @@ impl InstalledPlugin {
         let answer = match (self, &call.input) {
             (Self::Renderer(it), Input::Render { template, data }) => {
                 let template = || template.clone();
-                answer::output(&it.plugin.render(kept, template, &call.context, data).await?)
+                let owner = ShareOwner::Operator;
+                answer::output(&it.plugin.render(owner, kept, template, &call.context, data).await?)
             }
             (Self::Renderer(_) | Self::Domain(_) | Self::Plan(_) | Self::Mjml(_), _) => {
                 match self.dry_run(call).await {

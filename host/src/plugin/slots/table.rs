@@ -201,13 +201,15 @@ impl Table {
                 Call { context: ctx.clone(), settings: None, input }
             },
         };
-        let run = installed.plugin.render(Some(key), &template, ctx, data);
+        let run = installed.plugin.render(scope.owner(), Some(key), &template, ctx, data);
         let outcome = observed.run(Renderer::KIND, run, answer::output).await;
         let identity = installed.plugin.generation().identity();
         let result = match outcome.result {
             Ok(answer) => rendered(identity, answer),
             Err(failure) if failure.is_limit_of("render") => {
-                let blame = installed.plugin.blame(key, &template, ctx, data, &example()).await;
+                let owner = scope.owner();
+                let blame =
+                    installed.plugin.blame(owner, key, &template, ctx, data, &example()).await;
                 Ok(Err(Unrendered::TooMuchWork(blame, failure)))
             }
             Err(failure) => Err(failure),
@@ -241,7 +243,7 @@ impl Table {
         data: &String,
     ) -> Result<Result<renderer::Output, Unrendered>, CallFailure> {
         let policy = &choose(&self.renderers, scope).plugin;
-        let answer = policy.render(None, || template.clone(), ctx, data).await?;
+        let answer = policy.render(scope.owner(), None, || template.clone(), ctx, data).await?;
         rendered(policy.generation().identity(), answer)
     }
 
@@ -254,7 +256,7 @@ impl Table {
         scope: &Scope<'_>,
         template: &renderer::Template,
     ) -> Result<Result<Vec<renderer::Variable>, Vec<Diagnostic>>, CallFailure> {
-        choose(&self.renderers, scope).plugin.variables(template).await
+        choose(&self.renderers, scope).plugin.variables(scope.owner(), template).await
     }
 
     /// Compiles the MJML of a template that is about to be published, or says all its faults.

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::fixture::candidate;
 use super::{NOW, TemplateId, plugins};
+use crate::fair_share::ShareOwner;
 use crate::plugin::CallContext;
 use crate::plugin::kinds::renderer::{Part, Renderer, Source, Template, VersionKey};
 use crate::plugin::promotion::installed::{Installed, InstalledPlugin};
@@ -104,7 +105,10 @@ async fn run(
         extra: Vec::new(),
     };
     let data = if case["data"].is_null() { "{}".to_owned() } else { case["data"].to_string() };
-    match renderer.render(Some(key), || template.clone(), &context, &data).await {
+    match renderer
+        .render(ShareOwner::Operator, Some(key), || template.clone(), &context, &data)
+        .await
+    {
         Ok(Ok(output)) => Ok(output.bodies.into_iter().map(|body| body.text).collect()),
         Ok(Err(Failure::InvalidInput(faults) | Failure::Misconfigured(faults))) => {
             Err(error::list(&faults))

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::machine::{Live, Settling};
+use crate::fair_share::ShareOwner;
 use crate::plugin::config::slot::{SlotConfig, SlotName};
 use crate::plugin::kinds::renderer;
 use crate::plugin::promotion::builtin;
@@ -302,9 +303,9 @@ async fn blame(report: &FailureReport, other: InstalledPlugin) -> Blame {
     }
     match (&report.plugin, &report.version, &report.call.input) {
         (InstalledPlugin::Renderer(it), Some(version), Input::Render { template, data }) => {
-            let (key, example) = (version.key, &version.example);
+            let (key, example, owner) = (version.key, &version.example, ShareOwner::Operator);
             let template = || template.clone();
-            match it.plugin.blame(key, template, &report.call.context, data, example).await {
+            match it.plugin.blame(owner, key, template, &report.call.context, data, example).await {
                 renderer::Blame::Data => Blame::Call,
                 renderer::Blame::Template => Blame::Input,
             }

@@ -96,6 +96,15 @@ impl FairShare {
         amount: usize,
         within: Duration,
     ) -> Option<Share> {
+        // A waiter that has gone away is passed over: its end of the channel is closed.
+        tokio::time::timeout(within, self.wait(owner, amount)).await.ok()
+    }
+
+    /// The same for work that has a time limit of its own.
+    ///
+    /// # Panics
+    /// Never: the room outlives its waiters, and keeps each one until it is served.
+    pub async fn wait(self: &Arc<Self>, owner: ShareOwner, amount: usize) -> Share {
         let (granted, grant) = oneshot::channel();
         {
             let mut room = self.room();
@@ -109,8 +118,7 @@ impl FairShare {
             drop(room);
             hand_over(granted);
         }
-        // A waiter that has gone away is passed over: its end of the channel is closed.
-        tokio::time::timeout(within, grant).await.ok()?.ok()
+        grant.await.expect("a waiter is kept until it is served")
     }
 
     /// Grants what can be granted: first to accounts that hold nothing. While one of them waits for more
