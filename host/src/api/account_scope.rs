@@ -4,12 +4,12 @@
 use axum::extract::FromRequestParts;
 use http::StatusCode;
 use http::request::Parts;
-use serde::Deserialize;
 
 use super::admin::Admin;
 use super::operator::Operator;
 use super::problem::Problem;
 use super::query;
+use super::shapes::AccountQuery;
 use super::state::Api;
 use crate::fair_share::ShareOwner;
 use crate::id::AccountId;
@@ -30,12 +30,6 @@ enum By {
     Holder(Admin),
     /// An operator, with a key of the scope `operator` or the control token.
     Operator(Operator),
-}
-
-/// The query parameter that names the account.
-#[derive(Debug, Deserialize)]
-struct AccountQuery {
-    account: Option<AccountId>,
 }
 
 impl AccountScope {

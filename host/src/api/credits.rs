@@ -47,7 +47,7 @@ pub struct LedgerQuery {
 /// The balance, and how much the account has sent.
 #[utoipa::path(get, path = "/v1/credits", operation_id = "show_credits", tag = "credits",
     security(("apiKey" = [])),
-    params(("account" = inline(Option<AccountId>), Query, description = "Whose, with the scope `operator`; the key's own account")),
+    params(super::shapes::AccountQuery),
     responses((status = 200, description = "The balance", body = Balance),
               super::shapes::ReadRefusals))]
 pub async fn show(
@@ -65,7 +65,7 @@ pub async fn show(
 /// It takes a live key for the whole account.
 #[utoipa::path(get, path = "/v1/credits/ledger", operation_id = "list_ledger", tag = "credits",
     security(("apiKey" = [])),
-    params(("account" = inline(Option<AccountId>), Query, description = "Whose, with the scope `operator`; the key's own account"),
+    params(super::shapes::AccountQuery,
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
            ("after" = Option<String>, Query, description = "The `next` of the page before")),
     responses((status = 200, description = "Entries", body = LedgerPage),

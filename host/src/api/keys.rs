@@ -42,7 +42,7 @@ pub struct ChangeQuery {
 /// A key for some domains or templates sees those that are for no others; a test key sees test keys.
 #[utoipa::path(get, path = "/v1/keys", operation_id = "list_keys", tag = "keys",
     security(("apiKey" = [])),
-    params(("account" = inline(Option<AccountId>), Query, description = "Whose, with the scope `operator`; the key's own account"),
+    params(super::shapes::AccountQuery,
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
            ("after" = inline(Option<KeyId>), Query, description = "The last one of the page before")),
     responses((status = 200, description = "Keys", body = KeyPage),
@@ -67,7 +67,7 @@ pub async fn list(
 /// networks and no later end than its own.
 #[utoipa::path(post, path = "/v1/keys", operation_id = "create_key", tag = "keys",
     security(("apiKey" = [])),
-    params(("account" = inline(Option<AccountId>), Query, description = "Whose, with the scope `operator`; the key's own account")),
+    params(super::shapes::AccountQuery),
     request_body = super::shapes::CreateKey,
     responses((status = 201, description = "The key with its secret", body = NewKey),
               super::shapes::KeyRefusals))]
@@ -105,7 +105,7 @@ pub async fn create(
 #[utoipa::path(get, path = "/v1/keys/{key}", operation_id = "show_key", tag = "keys",
     security(("apiKey" = [])),
     params(("key" = String, Path, description = "`key_…`"),
-           ("account" = inline(Option<AccountId>), Query, description = "Whose, with the scope `operator`; the key's own account")),
+           super::shapes::AccountQuery),
     responses((status = 200, description = "The key", body = Key),
               super::shapes::ReadRefusals))]
 pub async fn show(
@@ -124,7 +124,7 @@ pub async fn show(
 #[utoipa::path(patch, path = "/v1/keys/{key}", operation_id = "change_key", tag = "keys",
     security(("apiKey" = [])),
     params(("key" = String, Path, description = "`key_…`"),
-           ("account" = inline(Option<AccountId>), Query, description = "Whose, with the scope `operator`; the key's own account"),
+           super::shapes::AccountQuery,
            ("force" = Option<bool>, Query, description = "Change the rights of the key of the request, too")),
     request_body = super::shapes::ChangeKey,
     responses((status = 200, description = "The key as it is now", body = Key),
@@ -160,7 +160,7 @@ pub async fn change(
 #[utoipa::path(post, path = "/v1/keys/{key}/deactivate", operation_id = "deactivate_key", tag = "keys",
     security(("apiKey" = [])),
     params(("key" = String, Path, description = "`key_…`"),
-           ("account" = inline(Option<AccountId>), Query, description = "Whose, with the scope `operator`; the key's own account"),
+           super::shapes::AccountQuery,
            ("force" = Option<bool>, Query, description = "Switch the key of the request off, too")),
     responses((status = 200, description = "The key as it is now", body = Key),
               super::shapes::KeyRefusals))]

@@ -47,9 +47,9 @@ pub use refusals::{
     StateRefusals, TestRecipientRefusals,
 };
 pub use request::{
-    AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey, IfMatch,
-    ImportGoal, NewSuppression, NewSuppressions, ReplayWebhook, SendBatch, SendRequest,
-    TemplateOwner, WebhookOwner,
+    AccountQuery, AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey, IfMatch,
+    ImportGoal, NewSuppression, NewSuppressions, Owner, OwnerQuery, ReplayWebhook, SendBatch, SendRequest,
+    TemplatePath,
 };
 pub use send::{BatchResponse, BatchResult, Resent, SendResponse};
 pub use suppression::{

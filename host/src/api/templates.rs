@@ -113,7 +113,7 @@ pub struct DiffQuery {
 /// The templates, by slug.
 #[utoipa::path(get, path = "/v1/templates", operation_id = "list_templates", tag = "templates",
     security(("apiKey" = [])),
-    params(("owner" = inline(Option<super::shapes::TemplateOwner>), Query, description = "Whose; the account's"),
+    params(super::shapes::OwnerQuery,
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
            ("after" = Option<String>, Query, description = "The slug of the last one of the page before")),
     responses((status = 200, description = "Templates", body = TemplateList),
@@ -138,7 +138,7 @@ pub async fn list(
 /// Adds a template: its first draft is that of the request, or of a starter.
 #[utoipa::path(post, path = "/v1/templates", operation_id = "create_template", tag = "templates",
     security(("apiKey" = [])),
-    params(("owner" = inline(Option<super::shapes::TemplateOwner>), Query, description = "Whose; the account's")),
+    params(super::shapes::OwnerQuery),
     request_body = super::shapes::CreateTemplate,
     responses((status = 201, description = "The template", body = Template),
               super::shapes::AuthorRefusals))]
@@ -175,8 +175,8 @@ pub async fn create(
 /// One template with its newest source.
 #[utoipa::path(get, path = "/v1/templates/{slug}", operation_id = "show_template", tag = "templates",
     security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`"),
-           ("owner" = inline(Option<super::shapes::TemplateOwner>), Query, description = "Whose; the account's")),
+    params(super::shapes::TemplatePath,
+           super::shapes::OwnerQuery),
     responses((status = 200, description = "The template", body = Template),
               super::shapes::AuthorReadRefusals))]
 pub async fn show(
@@ -194,8 +194,8 @@ pub async fn show(
 /// it is published.
 #[utoipa::path(patch, path = "/v1/templates/{slug}", operation_id = "change_template", tag = "templates",
     security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`"),
-           ("owner" = inline(Option<super::shapes::TemplateOwner>), Query, description = "Whose; the account's"),
+    params(super::shapes::TemplatePath,
+           super::shapes::OwnerQuery,
            super::shapes::IfMatch),
     request_body = super::shapes::TemplateDraft,
     responses((status = 200, description = "The template", body = Template),
@@ -210,8 +210,8 @@ pub async fn change(State(api): State<Api>, request: Request) -> Result<Response
 /// Replaces the draft.
 #[utoipa::path(put, path = "/v1/templates/{slug}/draft", operation_id = "replace_template_draft", tag = "templates",
     security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`"),
-           ("owner" = inline(Option<super::shapes::TemplateOwner>), Query, description = "Whose; the account's"),
+    params(super::shapes::TemplatePath,
+           super::shapes::OwnerQuery,
            super::shapes::IfMatch),
     request_body = super::shapes::TemplateDraft,
     responses((status = 200, description = "The template", body = Template),
@@ -228,8 +228,8 @@ pub async fn replace(State(api): State<Api>, request: Request) -> Result<Respons
 /// made of it, or not at all.
 #[utoipa::path(post, path = "/v1/templates/{slug}/publish", operation_id = "publish_template", tag = "templates",
     security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`"),
-           ("owner" = inline(Option<super::shapes::TemplateOwner>), Query, description = "Whose; the account's"),
+    params(super::shapes::TemplatePath,
+           super::shapes::OwnerQuery,
            super::shapes::IfMatch),
     request_body = super::shapes::PublishTemplate,
     responses((status = 200, description = "What was published", body = PublishedTemplate),
@@ -254,8 +254,8 @@ pub async fn publish(
 /// Brings an earlier version back, at once.
 #[utoipa::path(post, path = "/v1/templates/{slug}/rollback", operation_id = "roll_back_template", tag = "templates",
     security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`"),
-           ("owner" = inline(Option<super::shapes::TemplateOwner>), Query, description = "Whose; the account's"),
+    params(super::shapes::TemplatePath,
+           super::shapes::OwnerQuery,
            super::shapes::IfMatch),
     request_body = super::shapes::RollbackTemplate,
     responses((status = 200, description = "What is published now", body = PublishedTemplate),
@@ -280,8 +280,8 @@ pub async fn roll_back(
 /// Takes a template out of service: its sends are refused until it is published or rolled back.
 #[utoipa::path(post, path = "/v1/templates/{slug}/archive", operation_id = "archive_template", tag = "templates",
     security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`"),
-           ("owner" = inline(Option<super::shapes::TemplateOwner>), Query, description = "Whose; the account's"),
+    params(super::shapes::TemplatePath,
+           super::shapes::OwnerQuery,
            super::shapes::IfMatch),
     responses((status = 200, description = "The template", body = Template),
               super::shapes::AuthorRefusals))]
@@ -301,8 +301,8 @@ pub async fn archive(
 /// Deletes a template that was never sent, with its versions.
 #[utoipa::path(delete, path = "/v1/templates/{slug}", operation_id = "delete_template", tag = "templates",
     security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`"),
-           ("owner" = inline(Option<super::shapes::TemplateOwner>), Query, description = "Whose; the account's"),
+    params(super::shapes::TemplatePath,
+           super::shapes::OwnerQuery,
            super::shapes::IfMatch),
     responses((status = 200, description = "It is gone", body = DeletedTemplate),
               super::shapes::AuthorRefusals))]
@@ -322,8 +322,8 @@ pub async fn delete(
 /// Adds another template with the same newest source.
 #[utoipa::path(post, path = "/v1/templates/{slug}/duplicate", operation_id = "duplicate_template", tag = "templates",
     security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`"),
-           ("owner" = inline(Option<super::shapes::TemplateOwner>), Query, description = "Whose; the account's")),
+    params(super::shapes::TemplatePath,
+           super::shapes::OwnerQuery),
     request_body = super::shapes::DuplicateTemplate,
     responses((status = 201, description = "The copy", body = Template),
               super::shapes::AuthorRefusals))]
@@ -342,8 +342,8 @@ pub async fn duplicate(State(api): State<Api>, request: Request) -> Result<Respo
 /// Says what publishing would find, of the newest source or of the one in the request.
 #[utoipa::path(post, path = "/v1/templates/{slug}/validate", operation_id = "validate_template", tag = "templates",
     security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`"),
-           ("owner" = inline(Option<super::shapes::TemplateOwner>), Query, description = "Whose; the account's")),
+    params(super::shapes::TemplatePath,
+           super::shapes::OwnerQuery),
     request_body = super::shapes::ValidateTemplate,
     responses((status = 200, description = "What would be found", body = TemplateValidation),
               super::shapes::AuthorRefusals))]
@@ -364,7 +364,7 @@ pub async fn validate(
 /// Shows what a recipient would see; with `Accept: text/html` as an isolated page.
 #[utoipa::path(post, path = "/v1/templates/{slug}/preview", operation_id = "preview_template", tag = "templates",
     security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`")),
+    params(super::shapes::TemplatePath),
     request_body = super::shapes::PreviewTemplate,
     responses((status = 200, description = "What a recipient would see", body = TemplatePreview),
               super::shapes::AuthorRefusals))]
@@ -392,7 +392,7 @@ pub async fn preview(State(api): State<Api>, request: Request) -> Result<Respons
 /// with `[Test]` before its subject; to all others into the sandbox inbox, free of charge and with a warning.
 #[utoipa::path(post, path = "/v1/templates/{slug}/test", operation_id = "test_template", tag = "templates",
     security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`")),
+    params(super::shapes::TemplatePath),
     request_body = super::shapes::TestTemplate,
     responses((status = 200, description = "One result for each address, in order", body = BatchResponse),
               super::shapes::AuthorRefusals))]
@@ -431,8 +431,8 @@ pub async fn test(
 /// What differs between two sources: of the published version and the newest one where nothing is said.
 #[utoipa::path(get, path = "/v1/templates/{slug}/diff", operation_id = "diff_template", tag = "templates",
     security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`"),
-           ("owner" = inline(Option<super::shapes::TemplateOwner>), Query, description = "Whose; the account's"),
+    params(super::shapes::TemplatePath,
+           super::shapes::OwnerQuery,
            ("from" = Option<String>, Query, description = "`draft`, `published` or a revision; `published`"),
            ("to" = Option<String>, Query, description = "`draft`, `published` or a revision; `draft`")),
     responses((status = 200, description = "The parts that differ", body = TemplateDiff),
@@ -465,8 +465,8 @@ pub async fn diff(
 /// The versions, newest first.
 #[utoipa::path(get, path = "/v1/templates/{slug}/versions", operation_id = "list_template_versions", tag = "templates",
     security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`"),
-           ("owner" = inline(Option<super::shapes::TemplateOwner>), Query, description = "Whose; the account's"),
+    params(super::shapes::TemplatePath,
+           super::shapes::OwnerQuery,
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
            ("after" = inline(Option<super::shapes::Count>), Query, description = "The last revision of the page before")),
     responses((status = 200, description = "Versions", body = TemplateVersionList),
@@ -495,9 +495,9 @@ pub async fn versions(
 /// One version.
 #[utoipa::path(get, path = "/v1/templates/{slug}/versions/{revision}", operation_id = "show_template_version",
     tag = "templates", security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`"),
+    params(super::shapes::TemplatePath,
            ("revision" = inline(super::shapes::Count), Path, description = "From 1"),
-           ("owner" = inline(Option<super::shapes::TemplateOwner>), Query, description = "Whose; the account's")),
+           super::shapes::OwnerQuery),
     responses((status = 200, description = "The version", body = TemplateVersion),
               super::shapes::AuthorReadRefusals))]
 pub async fn version(

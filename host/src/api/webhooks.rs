@@ -15,7 +15,7 @@ use super::operator::Operator;
 use super::problem::Problem;
 use super::query::Query;
 use super::shapes::{
-    DeletedWebhook, NewWebhook, Page, Replayed, Webhook, WebhookDelivery, WebhookDeliveryList,
+    DeletedWebhook, NewWebhook, Owner, OwnerQuery, Page, Replayed, Webhook, WebhookDelivery, WebhookDeliveryList,
     WebhookList, WebhookTest,
 };
 use super::state::Api;
@@ -34,28 +34,12 @@ const RETRY_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Holder(WebhookOwner);
 
-/// Whose webhooks are meant.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Whose {
-    #[default]
-    Account,
-    Server,
-}
-
-/// The part of the query that every route takes.
-#[derive(Debug, Deserialize)]
-struct OwnerQuery {
-    #[serde(default)]
-    owner: Whose,
-}
-
 impl FromRequestParts<Api> for Holder {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
         match query::read::<OwnerQuery>(&parts.uri)?.owner {
-            Whose::Account => {
+            Owner::Account => {
                 let admin = Admin::from_request_parts(parts, api).await?;
                 let admin =
                     admin.must_be_live("webhooks get the events of the account's live mail")?;
@@ -64,7 +48,7 @@ impl FromRequestParts<Api> for Holder {
                 }
                 Ok(Self(WebhookOwner::Account(admin.account())))
             }
-            Whose::Server => {
+            Owner::Server => {
                 Operator::from_request_parts(parts, api).await?;
                 Ok(Self(WebhookOwner::Server))
             }
@@ -96,7 +80,7 @@ pub struct DeliveriesQuery {
 /// The webhooks, oldest first.
 #[utoipa::path(get, path = "/v1/webhooks", operation_id = "list_webhooks", tag = "webhooks",
     security(("apiKey" = [])),
-    params(("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's"),
+    params(super::shapes::OwnerQuery,
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
            ("after" = inline(Option<WebhookId>), Query, description = "The last one of the page before")),
     responses((status = 200, description = "Webhooks", body = WebhookList),
@@ -120,7 +104,7 @@ pub async fn list(
 /// Makes a webhook. Events from now on are posted to it; its secret is shown this once.
 #[utoipa::path(post, path = "/v1/webhooks", operation_id = "create_webhook", tag = "webhooks",
     security(("apiKey" = [])),
-    params(("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+    params(super::shapes::OwnerQuery),
     request_body = super::shapes::CreateWebhook,
     responses((status = 201, description = "The webhook with its secret", body = NewWebhook),
               super::shapes::ChangeRefusals))]
@@ -143,7 +127,7 @@ pub async fn create(
 #[utoipa::path(get, path = "/v1/webhooks/{webhook}", operation_id = "show_webhook", tag = "webhooks",
     security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
-           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+           super::shapes::OwnerQuery),
     responses((status = 200, description = "The webhook", body = Webhook),
               super::shapes::ReadRefusals))]
 pub async fn show(
@@ -159,7 +143,7 @@ pub async fn show(
 #[utoipa::path(patch, path = "/v1/webhooks/{webhook}", operation_id = "change_webhook", tag = "webhooks",
     security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
-           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+           super::shapes::OwnerQuery),
     request_body = super::shapes::ChangeWebhook,
     responses((status = 200, description = "The webhook as it is now", body = Webhook),
               super::shapes::ChangeRefusals))]
@@ -182,7 +166,7 @@ pub async fn change(
 #[utoipa::path(delete, path = "/v1/webhooks/{webhook}", operation_id = "delete_webhook", tag = "webhooks",
     security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
-           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+           super::shapes::OwnerQuery),
     responses((status = 200, description = "It is gone", body = DeletedWebhook),
               super::shapes::ChangeRefusals))]
 pub async fn delete(
@@ -200,7 +184,7 @@ pub async fn delete(
 #[utoipa::path(post, path = "/v1/webhooks/{webhook}/rotate", operation_id = "rotate_webhook",
     tag = "webhooks", security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
-           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+           super::shapes::OwnerQuery),
     responses((status = 200, description = "The webhook with its new secret", body = NewWebhook),
               super::shapes::ChangeRefusals))]
 pub async fn rotate(
@@ -217,7 +201,7 @@ pub async fn rotate(
 #[utoipa::path(post, path = "/v1/webhooks/{webhook}/test", operation_id = "test_webhook", tag = "webhooks",
     security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
-           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+           super::shapes::OwnerQuery),
     responses((status = 200, description = "What came of it", body = WebhookTest),
               super::shapes::ChangeRefusals))]
 pub async fn test(
@@ -237,7 +221,7 @@ pub async fn test(
 #[utoipa::path(get, path = "/v1/webhooks/{webhook}/deliveries", operation_id = "list_webhook_deliveries",
     tag = "webhooks", security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
-           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's"),
+           super::shapes::OwnerQuery,
            ("state" = inline(Option<super::shapes::DeliveryState>), Query, description = "Only those in this state"),
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
            ("after" = inline(Option<EventId>), Query, description = "The last one of the page before")),
@@ -268,7 +252,7 @@ pub async fn deliveries(
     operation_id = "replay_webhook_delivery", tag = "webhooks", security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("delivery" = String, Path, description = "`evt_…`"),
-           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+           super::shapes::OwnerQuery),
     responses((status = 200, description = "The delivery, due now", body = WebhookDelivery),
               super::shapes::ChangeRefusals))]
 pub async fn replay(
@@ -290,7 +274,7 @@ pub async fn replay(
 #[utoipa::path(post, path = "/v1/webhooks/{webhook}/replay", operation_id = "replay_webhook",
     tag = "webhooks", security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
-           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+           super::shapes::OwnerQuery),
     request_body = super::shapes::ReplayWebhook,
     responses((status = 200, description = "How many", body = Replayed),
               super::shapes::ChangeRefusals))]

@@ -8,8 +8,8 @@ use http::{StatusCode, Uri};
 use super::domains::badge;
 use super::form::Form;
 use super::frame::{Frame, Place};
-use super::guard::{Submitted, Theme, Visitor};
-use super::response::{self, Failure, page, to, with_status};
+use super::guard::{Change, Owned, Theme, Visitor};
+use super::response::{self, Failure, page, with_status};
 use super::state::Dashboard;
 use super::words::When;
 use crate::account::role::Role;
@@ -120,7 +120,7 @@ pub async fn show(
     Path(id): Path<String>,
     uri: Uri,
 ) -> Result<Response, Failure> {
-    let details = find(&dashboard, &visitor, &id).await?;
+    let details = DomainDetails::find(&dashboard, &visitor, &id).await?;
     let mut shown = domain_page(&dashboard, &visitor, details).await?;
     let notice = match Form::of_query(uri.query()).get("done") {
         "added" => "The domain is added. Publish the records below where its DNS is kept.",
@@ -135,48 +135,34 @@ pub async fn show(
 }
 
 /// Looks at DNS now.
-pub async fn check(
-    State(dashboard): State<Dashboard>,
-    Path(id): Path<String>,
-    sent: Submitted,
-) -> Result<Response, Failure> {
-    let visitor = &sent.visitor;
-    let found = of_owner(&dashboard, visitor, &id).await?.row.domain;
-    let api = &dashboard.api;
+pub async fn check(change: Change<DomainDetails>) -> Result<Response, Failure> {
+    let (api, found) = (&change.dashboard.api, &change.row.row.domain);
     let _permit = permit(&api.verifier.permits, found.account_id)?;
     let checked = api.verifier.check(found.id).await;
     checked.map_err(|error| refused(&error.into()))?.ok_or(Failure::Missing)?;
-    recorded(&dashboard, visitor, "check_domain", found.name.to_string()).await?;
-    Ok(to(&format!("/app/domains/{}?done=checked", found.id)))
+    let page = format!("/app/domains/{}?done=checked", found.id);
+    change.done("check_domain", &found.name, &page).await
 }
 
 /// Begins a rotation of the DKIM keys.
-pub async fn rotate(
-    State(dashboard): State<Dashboard>,
-    Path(id): Path<String>,
-    sent: Submitted,
-) -> Result<Response, Failure> {
-    let visitor = &sent.visitor;
-    let details = of_owner(&dashboard, visitor, &id).await?;
-    let (api, domain) = (&dashboard.api, details.row.domain.clone());
+pub async fn rotate(change: Change<DomainDetails>) -> Result<Response, Failure> {
+    let (api, domain) = (&change.dashboard.api, &change.row.row.domain);
     let _permit = permit(&api.verifier.permits, domain.account_id)?;
-    if let Err(error) = api.verifier.rotate(details).await {
-        return not_rotated(&dashboard, visitor, (domain.id, error)).await;
+    if let Err(error) = api.verifier.rotate(change.row.clone()).await {
+        return not_rotated(change, error).await;
     }
-    recorded(&dashboard, visitor, "rotate_domain", domain.name.to_string()).await?;
-    Ok(to(&format!("/app/domains/{}?done=rotated", domain.id)))
+    let page = format!("/app/domains/{}?done=rotated", domain.id);
+    change.done("rotate_domain", &domain.name, &page).await
 }
 
 /// The domain's page, which says why its keys stay.
 async fn not_rotated(
-    dashboard: &Dashboard,
-    visitor: &Visitor,
-    (id, error): (DomainId, DomainError),
+    change: Change<DomainDetails>,
+    error: DomainError,
 ) -> Result<Response, Failure> {
     match error {
         DomainError::Sandbox | DomainError::RotatedTooOften | DomainError::Busy => {
-            let details = find(dashboard, visitor, &id.to_string()).await?;
-            let mut again = domain_page(dashboard, visitor, details).await?;
+            let mut again = domain_page(&change.dashboard, &change.visitor, change.row).await?;
             again.fault = Some(response::sentence(&error.to_string()));
             with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
         }
@@ -193,65 +179,37 @@ pub async fn confirm(
     visitor: Visitor,
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
-    let domain = of_owner(&dashboard, &visitor, &id).await?.row.domain;
+    visitor.membership()?.at_least(Role::Owner)?;
+    let domain = DomainDetails::find(&dashboard, &visitor, &id).await?.row.domain;
     let frame = Frame::of(&dashboard, &visitor, Place::Domains).await?;
     let (id, name) = (domain.id.to_string(), shown(&domain.name));
     page(&RemovePage { frame, id, name, typed: String::new(), fault: None })
 }
 
 /// Removes a domain whose name was typed once more: its keys are lost, and mail that waits fails.
-pub async fn remove(
-    State(dashboard): State<Dashboard>,
-    Path(id): Path<String>,
-    sent: Submitted,
-) -> Result<Response, Failure> {
-    let Submitted { visitor, form } = sent;
-    let domain = of_owner(&dashboard, &visitor, &id).await?.row.domain;
-    let (typed, name) = (form.get("name").trim(), shown(&domain.name));
+pub async fn remove(change: Change<DomainDetails>) -> Result<Response, Failure> {
+    let domain = &change.row.row.domain;
+    let (typed, name) = (change.form.get("name").trim(), shown(&domain.name));
     let said = typed.to_lowercase();
     if said != name.to_lowercase() && said != domain.name.to_string() {
-        let frame = Frame::of(&dashboard, &visitor, Place::Domains).await?;
+        let frame = Frame::of(&change.dashboard, &change.visitor, Place::Domains).await?;
         let fault = format!("Nothing was removed: type {name} to say that you mean this domain.");
         let id = domain.id.to_string();
         let typed = typed.to_owned();
         let again = RemovePage { frame, id, name, typed, fault: Some(fault) };
         return with_status(StatusCode::UNPROCESSABLE_ENTITY, &again);
     }
-    dashboard.api.store.remove_domain(domain.id).await?;
-    recorded(&dashboard, &visitor, "delete_domain", domain.name.to_string()).await?;
-    Ok(to("/app/domains?done=removed"))
+    change.dashboard.api.store.remove_domain(domain.id).await?;
+    change.done("delete_domain", &domain.name, "/app/domains?done=removed").await
 }
 
-async fn recorded(
-    dashboard: &Dashboard,
-    visitor: &Visitor,
-    action: &'static str,
-    name: String,
-) -> Result<(), Failure> {
-    let change = (action, Some(name));
-    let from = &visitor.guest.from;
-    Ok(dashboard.people.record_in_account(&visitor.person, change, from).await?)
-}
-
-async fn of_owner(
-    dashboard: &Dashboard,
-    visitor: &Visitor,
-    id: &str,
-) -> Result<DomainDetails, Failure> {
-    visitor.membership()?.at_least(Role::Owner)?;
-    find(dashboard, visitor, id).await
-}
-
-/// A domain of the account that the session shows; another's is not there.
-async fn find(
-    dashboard: &Dashboard,
-    visitor: &Visitor,
-    id: &str,
-) -> Result<DomainDetails, Failure> {
-    let id: DomainId = id.parse().map_err(|_| Failure::Missing)?;
-    let account = visitor.account()?;
-    let details = dashboard.api.store.domain_details(id).await?;
-    details.filter(|it| it.row.domain.account_id == account).ok_or(Failure::Missing)
+impl Owned for DomainDetails {
+    async fn find(dashboard: &Dashboard, visitor: &Visitor, id: &str) -> Result<Self, Failure> {
+        let id: DomainId = id.parse().map_err(|_| Failure::Missing)?;
+        let account = visitor.account()?;
+        let details = dashboard.api.store.domain_details(id).await?;
+        details.filter(|it| it.row.domain.account_id == account).ok_or(Failure::Missing)
+    }
 }
 
 async fn domain_page(

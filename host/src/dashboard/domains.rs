@@ -93,8 +93,11 @@ pub async fn add(State(dashboard): State<Dashboard>, sent: Submitted) -> Result<
     let _permit = permit(&dashboard.api.verifier.permits, account)?;
     let typed = form.get("name").trim();
     let fault = match typed.parse::<DomainName>() {
-        Ok(name) => match added(&dashboard, (&visitor, account), name).await {
-            Ok(id) => return Ok(to(&format!("/app/domains/{id}?done=added"))),
+        Ok(name) => match added(&dashboard, account, name.clone()).await {
+            Ok(id) => {
+                visitor.record(&dashboard, "add_domain", &name).await?;
+                return Ok(to(&format!("/app/domains/{id}?done=added")));
+            }
             // What the person can mend stands beside the form.
             Err(
                 error @ (DomainError::Name(_)
@@ -121,15 +124,12 @@ pub async fn add(State(dashboard): State<Dashboard>, sent: Submitted) -> Result<
 
 async fn added(
     dashboard: &Dashboard,
-    (visitor, account): (&Visitor, AccountId),
+    account: AccountId,
     name: DomainName,
 ) -> Result<DomainId, DomainError> {
     let api = &dashboard.api;
     let account = api.store.account(account, api.clock.now()).await?.account;
-    let change = ("add_domain", Some(name.to_string()));
-    let id = api.verifier.add(&account, name, DomainKind::Dns, LookAlikes::Refused).await?;
-    dashboard.people.record_in_account(&visitor.person, change, &visitor.guest.from).await?;
-    Ok(id)
+    api.verifier.add(&account, name, DomainKind::Dns, LookAlikes::Refused).await
 }
 
 async fn domains_page(

@@ -1,6 +1,6 @@
 //! Who asks, and whether a form comes from one of our own pages.
 
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
@@ -50,6 +50,25 @@ pub struct Visitor {
 pub struct Submitted {
     pub visitor: Visitor,
     pub form: Form,
+}
+
+/// What belongs to one account, and has pages of its own.
+pub trait Owned: Sized + Send {
+    /// The row of the account that the session shows; another's is not there.
+    fn find(
+        dashboard: &Dashboard,
+        visitor: &Visitor,
+        id: &str,
+    ) -> impl Future<Output = Result<Self, Failure>> + Send;
+}
+
+/// An owner's form that changes the row which the path names as `id`.
+#[derive(Debug)]
+pub struct Change<T> {
+    pub dashboard: Dashboard,
+    pub visitor: Visitor,
+    pub form: Form,
+    pub row: T,
 }
 
 /// A form of somebody who is not.
@@ -141,6 +160,17 @@ impl Visitor {
         self.membership().map(|it| it.role)
     }
 
+    /// Writes a change of the account that the session shows into the audit log.
+    pub async fn record(
+        &self,
+        dashboard: &Dashboard,
+        action: &'static str,
+        subject: impl ToString,
+    ) -> Result<(), Failure> {
+        let change = (action, Some(subject.to_string()));
+        Ok(dashboard.people.record_in_account(&self.person, change, &self.guest.from).await?)
+    }
+
     /// Asks for the password again where it was given some time ago, and comes back to `path`.
     pub fn step_up(&self, dashboard: &Dashboard, path: &str) -> Result<(), Failure> {
         if self.person.is_verified(dashboard.people.clock.now()) {
@@ -188,6 +218,35 @@ impl FromRequest<Dashboard> for Submitted {
         } else {
             Err(Failure::ForeignForm)
         }
+    }
+}
+
+impl<T: Owned> FromRequest<Dashboard> for Change<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self, Failure> {
+        let (mut parts, body) = request.into_parts();
+        let path = RawPathParams::from_request_parts(&mut parts, dashboard).await;
+        let path = path.map_err(|_| Failure::Missing)?;
+        let (_, id) = path.iter().find(|(name, _)| *name == "id").ok_or(Failure::Missing)?;
+        let sent = Submitted::from_request(Request::from_parts(parts, body), dashboard).await?;
+        let Submitted { visitor, form } = sent;
+        visitor.membership()?.at_least(Role::Owner)?;
+        let row = T::find(dashboard, &visitor, id).await?;
+        Ok(Self { dashboard: dashboard.clone(), visitor, form, row })
+    }
+}
+
+impl<T> Change<T> {
+    /// Writes the change into the audit log, and goes to a page.
+    pub async fn done(
+        &self,
+        action: &'static str,
+        subject: impl ToString,
+        page: &str,
+    ) -> Result<Response, Failure> {
+        self.visitor.record(&self.dashboard, action, subject).await?;
+        Ok(to(page))
     }
 }
 

@@ -165,8 +165,7 @@ pub async fn create(
         }
         Err(error) => return Err(refused(error)),
     };
-    let change = ("create_key", Some(key.id.to_string()));
-    dashboard.people.record_in_account(&visitor.person, change, &visitor.guest.from).await?;
+    visitor.record(&dashboard, "create_key", key.id).await?;
     let (secret, base) = (presented.reveal(), &visitor.guest.base);
     page(&KeyMadePage {
         frame,
@@ -207,8 +206,7 @@ pub async fn deactivate(
     let id: KeyId = id.parse().map_err(|_| Failure::Missing)?;
     let account = Some(visitor.account()?);
     keys::deactivate(&api.store, by, account, id, OwnKey::Refused).await.map_err(refused)?;
-    let change = ("deactivate_key", Some(id.to_string()));
-    dashboard.people.record_in_account(&visitor.person, change, &visitor.guest.from).await?;
+    visitor.record(&dashboard, "deactivate_key", id).await?;
     Ok(to("/app/keys"))
 }
 

@@ -153,8 +153,7 @@ async fn changed(
     action: &'static str,
     id: MessageId,
 ) -> Result<Response, Failure> {
-    let change = (action, Some(id.to_string()));
-    dashboard.people.record_in_account(&visitor.person, change, &visitor.guest.from).await?;
+    visitor.record(dashboard, action, id).await?;
     Ok(to(&format!("/app/messages/{id}")))
 }
 

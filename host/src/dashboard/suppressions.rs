@@ -116,10 +116,10 @@ pub async fn add(State(dashboard): State<Dashboard>, sent: Submitted) -> Result<
             return with_status(StatusCode::UNPROCESSABLE_ENTITY, &again);
         }
     };
-    let change = ("add_suppression", Some(new.address.clone()));
+    let address = new.address.clone();
     let added = api.store.suppress_all(&[new], now).await?;
     let stood = added.first().is_some_and(|it| it.before);
-    dashboard.people.record_in_account(&visitor.person, change, &visitor.guest.from).await?;
+    visitor.record(&dashboard, "add_suppression", address).await?;
     Ok(to(if stood { "/app/suppressions?done=stood" } else { "/app/suppressions?done=added" }))
 }
 
@@ -136,9 +136,7 @@ pub async fn remove(
     for address in form.all("address").take(lines) {
         if api.store.unsuppress(account, address, api.clock.now()).await? {
             has_removed = true;
-            let change = ("delete_suppression", Some(address.to_owned()));
-            let from = &visitor.guest.from;
-            dashboard.people.record_in_account(&visitor.person, change, from).await?;
+            visitor.record(&dashboard, "delete_suppression", address).await?;
         }
     }
     let done = if has_removed { "removed" } else { "none" };

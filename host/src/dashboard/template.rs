@@ -237,8 +237,7 @@ async fn done(
     visitor: &Visitor,
     (action, row): (&'static str, &TemplateRow),
 ) -> Result<Response, Failure> {
-    let change = (action, Some(row.slug.to_string()));
-    dashboard.people.record_in_account(&visitor.person, change, &visitor.guest.from).await?;
+    visitor.record(dashboard, action, &row.slug).await?;
     Ok(to(&format!("/app/templates/{}", row.slug)))
 }
 

@@ -205,11 +205,7 @@ pub async fn create(
     };
     match created {
         Ok(row) => {
-            let change = ("create_template", Some(row.slug.to_string()));
-            dashboard
-                .people
-                .record_in_account(&visitor.person, change, &visitor.guest.from)
-                .await?;
+            visitor.record(&dashboard, "create_template", &row.slug).await?;
             Ok(to(&format!("/app/templates/{}", row.slug)))
         }
         Err(

@@ -136,7 +136,6 @@ pub async fn roll_back(
     let seen = Some(form.get("edition").parse().map_err(|_| unread())?);
     let done = dashboard.api.authoring.roll_back(&place, revision, seen, None, author.name());
     Box::pin(done).await.map_err(failed)?;
-    let change = ("roll_back_template", Some(place.slug.to_string()));
-    dashboard.people.record_in_account(&visitor.person, change, &visitor.guest.from).await?;
+    visitor.record(&dashboard, "roll_back_template", &place.slug).await?;
     Ok(to(&format!("/app/templates/{}/versions", place.slug)))
 }

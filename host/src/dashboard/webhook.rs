@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::form::{self, Form};
 use super::frame::{Frame, Place};
-use super::guard::{Submitted, Theme, Visitor};
+use super::guard::{Change, Owned, Theme, Visitor};
 use super::response::{Failure, page, to, with_status};
 use super::state::Dashboard;
 use super::webhooks::{WebhookInput, badge, fault, secret_shown};
@@ -129,7 +129,7 @@ pub async fn show(
     Path(id): Path<String>,
     uri: Uri,
 ) -> Result<Response, Failure> {
-    let row = find(&dashboard, &visitor, &id).await?;
+    let row = WebhookRow::find(&dashboard, &visitor, &id).await?;
     let query = Form::of_query(uri.query());
     let mut shown = webhook_page(&dashboard, &visitor, row, &query).await?;
     let notice = match query.get("done") {
@@ -150,18 +150,13 @@ pub async fn show(
     page(&shown)
 }
 
-pub async fn change(
-    State(dashboard): State<Dashboard>,
-    Path(id): Path<String>,
-    sent: Submitted,
-) -> Result<Response, Failure> {
-    let Submitted { visitor, form } = sent;
-    let row = of_owner(&dashboard, &visitor, &id).await?;
-    let input = WebhookInput::of_form(&form);
-    match dashboard.api.webhooks.change(row.id, input.fields()).await {
-        Ok(_) => done(&dashboard, &visitor, ("change_webhook", row.id), "changed").await,
+pub async fn change(change: Change<WebhookRow>) -> Result<Response, Failure> {
+    let input = WebhookInput::of_form(&change.form);
+    match change.dashboard.api.webhooks.change(change.row.id, input.fields()).await {
+        Ok(_) => done(&change, "change_webhook", "changed").await,
         Err(error) => {
             let fault = Some(fault(error)?);
+            let Change { dashboard, visitor, row, .. } = change;
             let mut again = webhook_page(&dashboard, &visitor, row, &Form::default()).await?;
             again.input = WebhookInput { fault, ..input };
             with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
@@ -169,84 +164,59 @@ pub async fn change(
     }
 }
 
-pub async fn change_state(
-    State(dashboard): State<Dashboard>,
-    Path(id): Path<String>,
-    sent: Submitted,
-) -> Result<Response, Failure> {
-    let Submitted { visitor, form } = sent;
-    let row = of_owner(&dashboard, &visitor, &id).await?;
-    let state = WebhookState::from_name(form.get("state"));
+pub async fn change_state(change: Change<WebhookRow>) -> Result<Response, Failure> {
+    let state = WebhookState::from_name(change.form.get("state"));
     let state =
         state.ok_or_else(|| Failure::Invalid("The state is active or disabled.".to_owned()))?;
     let wanted = WebhookFields { state: Some(state), ..WebhookFields::default() };
-    match dashboard.api.webhooks.change(row.id, wanted).await {
-        Ok(_) => done(&dashboard, &visitor, ("change_webhook", row.id), state.as_str()).await,
-        Err(error) => refused(&dashboard, &visitor, row, error).await,
+    match change.dashboard.api.webhooks.change(change.row.id, wanted).await {
+        Ok(_) => done(&change, "change_webhook", state.as_str()).await,
+        Err(error) => refused(change, error).await,
     }
 }
 
-pub async fn rotate(
-    State(dashboard): State<Dashboard>,
-    Path(id): Path<String>,
-    sent: Submitted,
-) -> Result<Response, Failure> {
-    let visitor = &sent.visitor;
-    let row = of_owner(&dashboard, visitor, &id).await?;
-    match dashboard.api.webhooks.rotate(row.id).await {
+pub async fn rotate(change: Change<WebhookRow>) -> Result<Response, Failure> {
+    match change.dashboard.api.webhooks.rotate(change.row.id).await {
         Ok((row, secret)) => {
-            recorded(&dashboard, visitor, "rotate_webhook", row.id.to_string()).await?;
-            secret_shown(&dashboard, visitor, &row, secret.text()).await
+            let Change { dashboard, visitor, .. } = change;
+            visitor.record(&dashboard, "rotate_webhook", row.id).await?;
+            secret_shown(&dashboard, &visitor, &row, secret.text()).await
         }
-        Err(error) => refused(&dashboard, visitor, row, error).await,
+        Err(error) => refused(change, error).await,
     }
 }
 
-pub async fn test(
-    State(dashboard): State<Dashboard>,
-    Path(id): Path<String>,
-    sent: Submitted,
-) -> Result<Response, Failure> {
-    let visitor = &sent.visitor;
-    let row = of_owner(&dashboard, visitor, &id).await?;
-    match Box::pin(dashboard.api.webhooks.test(row.id)).await {
+pub async fn test(change: Change<WebhookRow>) -> Result<Response, Failure> {
+    match Box::pin(change.dashboard.api.webhooks.test(change.row.id)).await {
         Ok(outcome) => {
             let what = if outcome.delivered { "accepted" } else { "refused" };
-            done(&dashboard, visitor, ("test_webhook", row.id), what).await
+            done(&change, "test_webhook", what).await
         }
-        Err(error) => refused(&dashboard, visitor, row, error).await,
+        Err(error) => refused(change, error).await,
     }
 }
 
 pub async fn replay(
-    State(dashboard): State<Dashboard>,
-    Path((id, event)): Path<(String, String)>,
-    sent: Submitted,
+    Path((_, event)): Path<(String, String)>,
+    change: Change<WebhookRow>,
 ) -> Result<Response, Failure> {
-    let visitor = &sent.visitor;
-    let row = of_owner(&dashboard, visitor, &id).await?;
     let event: EventId = event.parse().map_err(|_| Failure::Missing)?;
-    match dashboard.api.webhooks.replay(row.id, event).await {
-        Ok(()) => done(&dashboard, visitor, ("replay_webhook_delivery", row.id), "replayed").await,
-        Err(error) => refused(&dashboard, visitor, row, error).await,
+    match change.dashboard.api.webhooks.replay(change.row.id, event).await {
+        Ok(()) => done(&change, "replay_webhook_delivery", "replayed").await,
+        Err(error) => refused(change, error).await,
     }
 }
 
-pub async fn replay_failed(
-    State(dashboard): State<Dashboard>,
-    Path(id): Path<String>,
-    sent: Submitted,
-) -> Result<Response, Failure> {
-    let Submitted { visitor, form } = sent;
-    let row = of_owner(&dashboard, &visitor, &id).await?;
-    let span =
-        SPANS.into_iter().map(|(hours, _)| hours).find(|it| it.to_string() == form.get("hours"));
+pub async fn replay_failed(change: Change<WebhookRow>) -> Result<Response, Failure> {
+    let mut spans = SPANS.into_iter().map(|(hours, _)| hours);
+    let span = spans.find(|it| it.to_string() == change.form.get("hours"));
     let span = span.ok_or_else(|| Failure::Invalid("Choose one of the spans.".to_owned()))?;
-    let since = dashboard.api.clock.now().before(Duration::from_hours(span));
-    match dashboard.api.webhooks.replay_failed(row.id, since, None).await {
-        Ok(0) => Ok(to(&format!("/app/webhooks/{}?done=none", row.id))),
-        Ok(_) => done(&dashboard, &visitor, ("replay_webhook", row.id), "all").await,
-        Err(error) => refused(&dashboard, &visitor, row, error).await,
+    let api = &change.dashboard.api;
+    let since = api.clock.now().before(Duration::from_hours(span));
+    match api.webhooks.replay_failed(change.row.id, since, None).await {
+        Ok(0) => Ok(to(&format!("/app/webhooks/{}?done=none", change.row.id))),
+        Ok(_) => done(&change, "replay_webhook", "all").await,
+        Err(error) => refused(change, error).await,
     }
 }
 
@@ -255,75 +225,46 @@ pub async fn confirm(
     visitor: Visitor,
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
-    let row = of_owner(&dashboard, &visitor, &id).await?;
+    visitor.membership()?.at_least(Role::Owner)?;
+    let row = WebhookRow::find(&dashboard, &visitor, &id).await?;
     let frame = Frame::of(&dashboard, &visitor, Place::Webhooks).await?;
     page(&RemovePage { frame, id: row.id.to_string(), url: row.url })
 }
 
-pub async fn remove(
-    State(dashboard): State<Dashboard>,
-    Path(id): Path<String>,
-    sent: Submitted,
-) -> Result<Response, Failure> {
-    let visitor = &sent.visitor;
-    let row = of_owner(&dashboard, visitor, &id).await?;
-    if let Err(error) = dashboard.api.webhooks.remove(row.id).await {
+pub async fn remove(change: Change<WebhookRow>) -> Result<Response, Failure> {
+    let id = change.row.id;
+    if let Err(error) = change.dashboard.api.webhooks.remove(id).await {
         return Err(Failure::Invalid(fault(error)?));
     }
-    recorded(&dashboard, visitor, "delete_webhook", row.id.to_string()).await?;
-    Ok(to("/app/webhooks?done=removed"))
+    change.done("delete_webhook", id, "/app/webhooks?done=removed").await
 }
 
-/// Writes a change down, and goes back to the webhook's page.
+/// Back to the webhook's page, which says what was done.
 async fn done(
-    dashboard: &Dashboard,
-    visitor: &Visitor,
-    (action, id): (&'static str, WebhookId),
+    change: &Change<WebhookRow>,
+    action: &'static str,
     what: &str,
 ) -> Result<Response, Failure> {
-    recorded(dashboard, visitor, action, id.to_string()).await?;
-    Ok(to(&format!("/app/webhooks/{id}?done={what}")))
-}
-
-async fn recorded(
-    dashboard: &Dashboard,
-    visitor: &Visitor,
-    action: &'static str,
-    subject: String,
-) -> Result<(), Failure> {
-    let change = (action, Some(subject));
-    let from = &visitor.guest.from;
-    Ok(dashboard.people.record_in_account(&visitor.person, change, from).await?)
+    let id = change.row.id;
+    change.done(action, id, &format!("/app/webhooks/{id}?done={what}")).await
 }
 
 /// The webhook's page, which says why something was not done.
-async fn refused(
-    dashboard: &Dashboard,
-    visitor: &Visitor,
-    row: WebhookRow,
-    error: WebhookError,
-) -> Result<Response, Failure> {
+async fn refused(change: Change<WebhookRow>, error: WebhookError) -> Result<Response, Failure> {
     let fault = fault(error)?;
-    let mut again = webhook_page(dashboard, visitor, row, &Form::default()).await?;
+    let Change { dashboard, visitor, row, .. } = change;
+    let mut again = webhook_page(&dashboard, &visitor, row, &Form::default()).await?;
     again.fault = Some(fault);
     with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
 }
 
-async fn of_owner(
-    dashboard: &Dashboard,
-    visitor: &Visitor,
-    id: &str,
-) -> Result<WebhookRow, Failure> {
-    visitor.membership()?.at_least(Role::Owner)?;
-    find(dashboard, visitor, id).await
-}
-
-/// A webhook of the account that the session shows; another's is not there.
-async fn find(dashboard: &Dashboard, visitor: &Visitor, id: &str) -> Result<WebhookRow, Failure> {
-    let id: WebhookId = id.parse().map_err(|_| Failure::Missing)?;
-    let owner = WebhookOwner::Account(visitor.account()?);
-    let row = dashboard.api.store.webhook(id).await?;
-    row.filter(|it| it.owner == owner).ok_or(Failure::Missing)
+impl Owned for WebhookRow {
+    async fn find(dashboard: &Dashboard, visitor: &Visitor, id: &str) -> Result<Self, Failure> {
+        let id: WebhookId = id.parse().map_err(|_| Failure::Missing)?;
+        let owner = WebhookOwner::Account(visitor.account()?);
+        let row = dashboard.api.store.webhook(id).await?;
+        row.filter(|it| it.owner == owner).ok_or(Failure::Missing)
+    }
 }
 
 async fn webhook_page(

@@ -177,8 +177,7 @@ pub async fn create(
             return with_status(StatusCode::UNPROCESSABLE_ENTITY, &again);
         }
     };
-    let change = ("create_webhook", Some(row.id.to_string()));
-    dashboard.people.record_in_account(&visitor.person, change, &visitor.guest.from).await?;
+    visitor.record(&dashboard, "create_webhook", row.id).await?;
     secret_shown(&dashboard, &visitor, &row, secret.text()).await
 }
 

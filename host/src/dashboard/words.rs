@@ -1,13 +1,20 @@
 //! Times, states and numbers in the words of the pages.
 
+use askama::Template;
+use askama::filters::HtmlSafe;
+
 use crate::clock::Timestamp;
 use crate::message::state::MessageState;
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// A moment for `<time>`: what a machine reads, what a person reads, and how long ago it is.
-#[derive(Debug, Clone)]
+/// A moment: what a machine reads, what a person reads, and how long ago it is. A page that writes it gets a `<time>`.
+#[derive(Debug, Clone, Template)]
+#[template(
+    source = r#"<time datetime="{{ machine }}" title="{{ exact }}">{{ short }}</time>"#,
+    ext = "html"
+)]
 pub struct When {
     pub machine: String,
     /// As in `23 Nov 2026, 14:05:09 UTC`.
@@ -15,6 +22,9 @@ pub struct When {
     /// As in `4 min ago`, `in 2 h`, or the day.
     pub short: String,
 }
+
+/// Its template escapes what it writes.
+impl HtmlSafe for When {}
 
 impl When {
     pub fn of(moment: Timestamp, now: Timestamp) -> Self {

@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::webhook::WebhookState;
+use crate::id::AccountId;
 
 /// Messages to send.
 #[derive(Serialize, ToSchema)]
@@ -101,12 +102,40 @@ pub struct IfMatch {
     if_match: Option<String>,
 }
 
-/// Whose layouts and partials are meant: the account's, or (scope `operator`) those that all accounts share.
-#[derive(Serialize, ToSchema)]
+/// Whose templates or webhooks are meant: the account's, or (scope `operator`) the server's.
+#[derive(Debug, Default, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum TemplateOwner {
+pub enum Owner {
+    #[default]
     Account,
     Server,
+}
+
+/// What every route of templates and webhooks takes in the query.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct OwnerQuery {
+    /// Whose; the account's
+    #[serde(default)]
+    #[param(inline, required = false)]
+    pub owner: Owner,
+}
+
+/// What every route that is about one account takes in the query.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct AccountQuery {
+    /// Whose, with the scope `operator`; the key's own account
+    #[param(inline)]
+    pub account: Option<AccountId>,
+}
+
+/// What every route of one template takes in the path.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct TemplatePath {
+    /// As in `receipt`
+    slug: String,
 }
 
 /// How far an import goes.
@@ -174,14 +203,6 @@ pub struct NewSuppressions {
     /// From 1 to 1,000.
     #[schema(min_items = 1, max_items = 1000)]
     data: Vec<NewSuppression>,
-}
-
-/// Whose webhooks are meant: the account's, or (scope `operator`) the server's.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum WebhookOwner {
-    Account,
-    Server,
 }
 
 /// A webhook to make.

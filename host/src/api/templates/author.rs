@@ -3,7 +3,6 @@
 use axum::extract::FromRequestParts;
 use http::StatusCode;
 use http::request::Parts;
-use serde::Deserialize;
 
 use crate::account::key::{Mode, Scope};
 use crate::api::admin::authenticated;
@@ -11,6 +10,7 @@ use crate::api::operator::Operator;
 use crate::api::problem::Problem;
 use crate::api::query;
 use crate::api::request_context;
+use crate::api::shapes::{Owner, OwnerQuery};
 use crate::api::state::Api;
 use crate::authoring::Place;
 use crate::fair_share::ShareOwner;
@@ -33,34 +33,18 @@ enum Who {
     Operator,
 }
 
-/// Whose templates are meant.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Whose {
-    #[default]
-    Account,
-    Server,
-}
-
-/// The part of the query that every route takes.
-#[derive(Debug, Deserialize)]
-struct OwnerQuery {
-    #[serde(default)]
-    owner: Whose,
-}
-
 impl FromRequestParts<Api> for Author {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
         match query::read::<OwnerQuery>(&parts.uri)?.owner {
-            Whose::Account => {
+            Owner::Account => {
                 let ip = request_context::ip(&parts.extensions);
                 let caller = authenticated(&parts.headers, ip, api, Scope::Templates).await?;
                 let name = caller.key.id.to_string();
                 Ok(Self { who: Who::Account(caller), name })
             }
-            Whose::Server => {
+            Owner::Server => {
                 Operator::from_request_parts(parts, api).await?;
                 Ok(Self { who: Who::Operator, name: "operator".to_owned() })
             }

@@ -50,7 +50,7 @@ enum Goal {
 /// bytes. It can be imported here, or into another account or server.
 #[utoipa::path(get, path = "/v1/template-archive", operation_id = "export_templates", tag = "templates",
     security(("apiKey" = [])),
-    params(("owner" = inline(Option<super::super::shapes::TemplateOwner>), Query, description = "Whose; the account's")),
+    params(super::super::shapes::OwnerQuery),
     responses((status = 200, description = "The zip file", content_type = "application/zip",
                body = inline(super::super::shapes::Archive)),
               super::super::shapes::AuthorReadRefusals))]
@@ -64,8 +64,8 @@ pub async fn export_all(author: Author, State(api): State<Api>) -> Result<Respon
 /// One template with the account's layout and partials that it is made of, as a zip file.
 #[utoipa::path(get, path = "/v1/templates/{slug}/export", operation_id = "export_template", tag = "templates",
     security(("apiKey" = [])),
-    params(("slug" = String, Path, description = "As in `receipt`"),
-           ("owner" = inline(Option<super::super::shapes::TemplateOwner>), Query, description = "Whose; the account's")),
+    params(crate::api::shapes::TemplatePath,
+           super::super::shapes::OwnerQuery),
     responses((status = 200, description = "The zip file", content_type = "application/zip",
                body = inline(super::super::shapes::Archive)),
               super::super::shapes::AuthorReadRefusals))]
@@ -86,7 +86,7 @@ pub async fn export_one(
 /// server ends, the same import does the rest when it is repeated. Nothing is deleted.
 #[utoipa::path(post, path = "/v1/template-archive", operation_id = "import_templates", tag = "templates",
     security(("apiKey" = [])),
-    params(("owner" = inline(Option<super::super::shapes::TemplateOwner>), Query, description = "Whose; the account's"),
+    params(super::super::shapes::OwnerQuery,
            ("goal" = inline(Option<super::super::shapes::ImportGoal>), Query, description = "`check` changes nothing, `drafts` publishes nothing; `publish`"),
            ("force" = Option<bool>, Query, description = "Also where senders would be broken"),
            ("overwrite" = Option<bool>, Query, description = "Also what was changed here since the zip file was exported"),
