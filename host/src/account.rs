@@ -17,7 +17,7 @@ use crate::message::address::EmailAddress;
 use brand::Brand;
 use plan::Plan;
 
-/// Who sends and pays.
+/// A tenant of the server: it sends mail on a plan and pays with credits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     pub id: AccountId,
@@ -25,7 +25,7 @@ pub struct Account {
     pub name: String,
     /// What it may send.
     pub plan: Plan,
-    /// Whether it may send at all.
+    /// Active, or suspended by the operator.
     pub state: AccountState,
     /// The sender where neither the request nor the template names one.
     pub sender: Option<EmailAddress>,
@@ -54,13 +54,13 @@ impl Account {
     }
 }
 
-/// Whether an account may send.
+/// Whether an account's keys work and its mail is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AccountState {
-    /// It may.
+    /// Its keys work within their scopes.
     Active,
-    /// The operator has stopped it; no plugin can lift that.
+    /// The operator has suspended it: its keys are refused, and its queued mail waits. No plugin can lift that.
     Suspended,
 }
 

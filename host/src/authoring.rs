@@ -1,4 +1,4 @@
-//! The workshop of whoever writes templates: drafts, checks, previews, versions, layouts and partials.
+//! Template authoring: drafts, checks, previews, versions, layouts and partials.
 //!
 //! The HTTP API and the command line both come through here, so that nothing is published that was not checked. A
 //! change is made on the edition that its author has read; where that has moved, it is refused and not merged.

@@ -67,10 +67,10 @@ enum Command {
     /// Create, validate, install and monitor plugins
     #[command(subcommand)]
     Plugin(plugin::PluginCommand),
-    /// List, show, cancel and resend messages; suppress an address
+    /// List, show, cancel, retry and resend messages; suppress an address
     #[command(subcommand)]
     Message(message::MessageCommand),
-    /// See why mail waits
+    /// See for whom mail waits, and why
     #[command(subcommand)]
     Queue(queue::QueueCommand),
     /// Put addresses on the list of those that nothing more is sent to, list them, take them off

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use serde::{Deserialize, Serialize};
-use waxwing_smtp::server::dialog::Terms;
+use waxwing_smtp::server::dialog::SessionSettings;
 
 use crate::fair_share::FairShare;
 use crate::journey::Journey;
@@ -39,7 +39,7 @@ pub struct Relay {
 #[derive(Debug)]
 pub struct Limits {
     /// The reply to its client.
-    pub terms: Arc<Terms>,
+    pub terms: Arc<SessionSettings>,
     /// How long it may take.
     pub bounds: Bounds,
     /// How a message is refused that the balance does not cover.

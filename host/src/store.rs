@@ -98,7 +98,8 @@ pub use test_recipients::{
     AskingFacts, CONFIRMATION_LIFE, Confirmation, ConfirmationMail, RecentMails, TestRecipientRow,
 };
 pub use users::{
-    Credentials, FactorRow, MemberChange, MemberRow, MembershipRow, NewFactor, NewUser, PersonRow,
+    Credentials, FactorRow, MemberChange, MemberFacts, MemberRow, MembershipRow, NewFactor,
+    NewUser, PersonRow,
 };
 pub use webhooks::{
     Backlog, DeliveryAttempt, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery,

@@ -1,7 +1,7 @@
 //! Imports go downwards only.
 
 use crate::imports::Imports;
-use crate::sources::{assert_no_violations, host};
+use crate::sources::{assert_no_violations, host, workspace};
 
 /// The modules by rank, lowest first. A module may import those of lower ranks only; modules of one
 /// rank never see each other.
@@ -163,6 +163,29 @@ fn names<'a>(line: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
         let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
         rest.get(..end).unwrap_or_default()
     })
+}
+
+#[test]
+fn the_table_of_layers_has_every_module_above_those_that_it_may_import() {
+    let document =
+        std::fs::read_to_string(workspace().join("host/ARCHITECTURE.md")).expect("a document");
+    let (_, behind) = document.split_once("\n## Layers\n").expect("the chapter");
+    let (table, _) = behind.split_once("\n\nA module without").expect("its end");
+    let place = |module: &str| table.find(&format!("`{module}`"));
+    let (mut broken, mut above) = (Vec::new(), usize::MAX);
+    for rank in RANKS {
+        let places: Vec<usize> = rank.iter().filter_map(|it| place(it)).collect();
+        let missing = rank.iter().filter(|it| place(it).is_none());
+        broken.extend(missing.map(|it| format!("{it} is missing")));
+        if places.iter().any(|it| *it >= above) {
+            broken.push(format!("one of {rank:?} does not stand above all lower modules"));
+        }
+        above = places.into_iter().min().unwrap_or(above).min(above);
+    }
+    assert_no_violations(
+        &broken,
+        "the table of layers in ARCHITECTURE.md is not that of tests/tidy",
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use waxwing_mail::status::{EnhancedCode, ServerReply, Stage, classify};
 use waxwing_smtp::client::extensions::Extensions;
-use waxwing_smtp::client::reader::{Lines, Reader};
+use waxwing_smtp::client::reader::{ReplyLines, ReplyReader};
 use waxwing_smtp::client::reply::Reply;
 use waxwing_smtp::client::transcript::Transcript;
 use waxwing_smtp::client::violation::Violation;
@@ -18,8 +18,8 @@ pub fn check(input: &[u8]) {
 }
 
 /// All replies of a stream that comes in pieces of that size.
-fn read(stream: &[u8], piece: usize) -> (Vec<Lines>, Option<Violation>) {
-    let (mut reader, mut transcript) = (Reader::default(), Transcript::default());
+fn read(stream: &[u8], piece: usize) -> (Vec<ReplyLines>, Option<Violation>) {
+    let (mut reader, mut transcript) = (ReplyReader::default(), Transcript::default());
     let (mut replies, mut violation) = (Vec::new(), None);
     'stream: for piece in stream.chunks(piece) {
         reader.take(piece);
@@ -42,7 +42,7 @@ fn read(stream: &[u8], piece: usize) -> (Vec<Lines>, Option<Violation>) {
     (replies, violation)
 }
 
-fn replied(lines: Lines) {
+fn replied(lines: ReplyLines) {
     assert!((200..600).contains(&lines.code));
     assert!((1..=200).contains(&lines.texts.len()));
     assert!(lines.texts.iter().all(|it| !it.chars().any(char::is_control)));

@@ -2,12 +2,11 @@
 //! `operator`).
 
 use axum::extract::FromRequestParts;
-use http::StatusCode;
 use http::request::Parts;
 
 use super::admin::Admin;
 use super::operator::Operator;
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::query;
 use super::shapes::AccountQuery;
 use super::state::Api;
@@ -94,7 +93,7 @@ impl FromRequestParts<Api> for AccountScope {
 /// What a store's failure is to a client: what is missing is not found.
 pub fn refused(error: &StoreError) -> Problem {
     if error.is_not_found() {
-        return Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string());
+        return Problem::new(Code::NotFound, error.to_string());
     }
     error.into()
 }

@@ -9,7 +9,7 @@ use super::account_scope::{for_the_whole, refused as store_refused};
 use super::admin::Admin;
 use super::fields::Fields;
 use super::operator::Operator;
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::query::Query;
 use super::shapes::{Account, AccountPage, Page};
 use super::state::Api;
@@ -24,8 +24,6 @@ use crate::management::Change;
 use crate::management::accounts::{self, AccountChange, AccountError, NewAccount, PlanChoice};
 use crate::management::plans;
 use crate::message::address::EmailAddress;
-use crate::plugin::Kind;
-use crate::plugin::binding::Binding;
 
 /// Which accounts.
 #[derive(Debug, Deserialize)]
@@ -79,7 +77,7 @@ pub async fn create(
     let sender = fields.parsed::<EmailAddress>("sender");
     let strict = fields.flag("strict").unwrap_or_default();
     let new = NewAccount { name: name.unwrap_or_default(), plan, sender, strict };
-    let named = named(&api);
+    let named = plans::names_of_server(&api.plugins);
     check(&mut fields, Some(&new.name), Some(&new.plan), (&api, &named)).await?;
     let warnings = fields.end()?;
     let (brand, now) = (BrandChanges::default(), api.clock.now());
@@ -128,7 +126,7 @@ pub async fn change(
         sender: fields.or_null("sender"),
         strict: fields.flag("strict"),
     };
-    let named = named(&api);
+    let named = plans::names_of_server(&api.plugins);
     check(&mut fields, change.name.as_deref(), change.plan.as_ref(), (&api, &named)).await?;
     let caller = operator.key().map(|key| key.account_id);
     changed(&api, fields, (caller, id), change, &named).await
@@ -249,23 +247,14 @@ fn words(error: &AccountError) -> String {
 fn refused(error: &AccountError) -> Problem {
     match (error, field(error)) {
         (AccountError::Store(error), _) => store_refused(error),
-        (AccountError::OwnAccount, _) => {
-            Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string())
-        }
+        (AccountError::OwnAccount, _) => Problem::new(Code::Conflict, error.to_string()),
         (_, field) => Refusal::fault(field.unwrap_or_default(), "invalid", words(error)).into(),
     }
-}
-
-/// The plans that the policy of the whole server names.
-fn named(api: &Api) -> Vec<String> {
-    let policy = api.plugins.serving(Kind::Plan, &Binding::Server);
-    let named = plans::named_by(&policy).unwrap_or_default();
-    named.into_iter().map(|it| it.plan.name).collect()
 }
 
 /// What is no identifier names no account.
 fn id(account: &str) -> Result<AccountId, Problem> {
     let shown: String = account.chars().take(80).collect();
     let message = format!("there is no account `{shown}`");
-    account.parse().map_err(|_| Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message))
+    account.parse().map_err(|_| Problem::new(Code::NotFound, message))
 }

@@ -8,12 +8,12 @@ use axum::body::Body;
 use axum::extract::Request;
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use serde_json::Value;
 
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::state::Api;
 use crate::fair_share::{FairShare, Share, ShareOwner};
 use crate::journey::accept::json;
@@ -56,7 +56,7 @@ pub fn check(parts: &Parts, api: &Api) -> Result<(), Problem> {
         return Ok(());
     }
     let message = "the body must be JSON, with the header Content-Type: application/json";
-    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message))
+    Err(Problem::new(Code::UnsupportedMediaType, message))
 }
 
 /// The JSON of a request that only whoever is `admitted` may make, and its share of the memory. What a
@@ -122,7 +122,7 @@ pub async fn read_up_to(
         () = tokio::time::sleep(time) => {
             let seconds = time.as_secs();
             let message = format!("the body did not arrive within {seconds} s");
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", message))
+            Err(Problem::new(Code::RequestTimeout, message))
         }
         () = last_bodies => {
             Err(Refusal::unavailable(Outage::Stopping, "the server is shutting down").into())
@@ -145,7 +145,7 @@ async fn collect(
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| {
             let message = "the body broke off before its end";
-            Problem::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
+            Problem::new(Code::BadRequest, message)
         })?;
         let Ok(data) = frame.into_data() else { continue };
         let length = bytes.len() + data.len();
@@ -212,7 +212,7 @@ fn no_memory() -> Problem {
 
 fn too_large(limit: usize) -> Problem {
     let message = format!("the body may have at most {limit} bytes");
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", message)
+    Problem::new(Code::PayloadTooLarge, message)
 }
 
 /// `application/json` or `application/*+json`, with any parameters.

@@ -2,9 +2,9 @@
 
 use axum::Json;
 use axum::extract::{Path, Request, State};
-use http::StatusCode;
 use serde::Deserialize;
 
+use super::account_scope::refused;
 use super::operator::{Operator, with_body};
 use super::plugins::{component, not_replayed};
 use super::problem::Problem;
@@ -16,7 +16,7 @@ use crate::fair_share::ShareOwner;
 use crate::id::{AccountId, DecisionId, MessageId};
 use crate::journey::accept::refusal::Refusal;
 use crate::plugin::Artifact;
-use crate::store::{DecisionFilter, DecisionRef, StoreError};
+use crate::store::{DecisionFilter, DecisionRef};
 use crate::upkeep::replay::{Brought, Replayed, replay};
 
 /// Which decisions.
@@ -70,7 +70,7 @@ pub async fn list(
     let limit = query::limit(query.limit)?;
     let _page = api.lists.admit(ShareOwner::Operator).await?;
     let page = api.store.decisions(&filter, query.after, limit).await;
-    let page = page.map_err(|error| not_read(&error))?;
+    let page = page.map_err(|error| refused(&error))?;
     let decisions: Vec<_> = page.decisions.into_iter().map(DecisionRecord::from).collect();
     Ok(Json(Page::new(decisions, page.next)))
 }
@@ -86,8 +86,8 @@ pub async fn show(
     State(api): State<Api>,
     Path(id): Path<String>,
 ) -> Result<Json<DecisionRecord>, Problem> {
-    let row = api.store.decision(reference(&id)?).await.map_err(|error| not_read(&error))?;
-    let samples = api.store.sample(row.id).await.map_err(|error| not_read(&error))?;
+    let row = api.store.decision(reference(&id)?).await.map_err(|error| refused(&error))?;
+    let samples = api.store.sample(row.id).await.map_err(|error| refused(&error))?;
     Ok(Json(DecisionRecord::new(row, samples)))
 }
 
@@ -107,7 +107,7 @@ pub async fn replayed(
     request: Request,
 ) -> Result<Json<Page<Replayed>>, Problem> {
     let request = with_body(operator, request).await?;
-    let row = api.store.decision(reference(&id)?).await.map_err(|error| not_read(&error))?;
+    let row = api.store.decision(reference(&id)?).await.map_err(|error| refused(&error))?;
     let component = component(&api, request).await?;
     let brought = (!component.is_empty())
         .then(|| Brought { component: Artifact::new(component), signature: query.signature });
@@ -120,11 +120,4 @@ fn reference(id: &str) -> Result<DecisionRef, Problem> {
     id.parse().map_err(|error: crate::store::InvalidDecisionRef| {
         Refusal::fault("id", "invalid", error.to_string()).into()
     })
-}
-
-fn not_read(error: &StoreError) -> Problem {
-    if error.is_not_found() {
-        return Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string());
-    }
-    error.into()
 }

@@ -20,7 +20,6 @@ use super::precompressed::Precompressed;
 use fields::{Field, Schemas, members};
 use words::Span;
 
-/// The page.
 #[derive(Debug, Template)]
 #[template(path = "docs.html")]
 struct Page {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::admin::Admin;
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::query::Query;
 use super::shapes::{DeletedDomain, Domain, DomainSummary, Listing, Page};
 use super::state::Api;
@@ -247,7 +247,7 @@ pub fn refused(error: &DomainError) -> Problem {
         DomainError::NotAdded(NotAdded::Exists)
         | DomainError::Sandbox
         | DomainError::RotatedTooOften
-        | DomainError::Busy => Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string()),
+        | DomainError::Busy => Problem::new(Code::Conflict, error.to_string()),
         DomainError::NotAdded(NotAdded::TooMany(_)) => {
             Refusal::Forbidden { message: error.to_string(), retry_after_s: None }.into()
         }
@@ -268,5 +268,5 @@ fn not_this_key(name: &DomainName) -> Problem {
 fn unknown(domain: &str) -> Problem {
     let shown: String = domain.chars().take(260).collect();
     let message = format!("the account has no domain `{shown}`");
-    Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+    Problem::new(Code::NotFound, message)
 }

@@ -7,17 +7,17 @@ use http::uri::Authority;
 use http::{HeaderValue, StatusCode, Version, header};
 
 use super::body;
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 
 /// Lets requests through whose head is unambiguous and whose body can be read. Two front ends that take
 /// different ones of two `Host` lines would send one request to two places (RFC 9112, section 3.2).
 pub async fn well_formed(request: Request, next: Next) -> Response {
     let problem = if !has_one_host(&request) {
         let message = "send one Host header: a host, optionally a port";
-        Problem::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
+        Problem::new(Code::BadRequest, message)
     } else if is_encoded(&request) {
         let message = "a body is taken as it is; send it without Content-Encoding";
-        Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message)
+        Problem::new(Code::UnsupportedMediaType, message)
     } else {
         return next.run(request).await;
     };

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::account_scope::{AccountScope, refused as store_refused};
 use super::fields::{Fields, Moment};
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::query::Query;
 use super::shapes::{Key, KeyPage, NewKey, Page};
 use super::state::Api;
@@ -196,11 +196,11 @@ fn own_key(query: &ChangeQuery) -> OwnKey {
 fn id(key: &str) -> Result<KeyId, Problem> {
     let shown: String = key.chars().take(80).collect();
     let message = format!("there is no key `{shown}`");
-    key.parse().map_err(|_| Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message))
+    key.parse().map_err(|_| Problem::new(Code::NotFound, message))
 }
 
 fn refused(error: KeyError) -> Problem {
-    let conflict = |text| Problem::new(StatusCode::CONFLICT, "CONFLICT", text);
+    let conflict = |text| Problem::new(Code::Conflict, text);
     let text = error.to_string();
     match error {
         KeyError::Faults(faults) => {
@@ -211,7 +211,7 @@ fn refused(error: KeyError) -> Problem {
             Refusal::Forbidden { message: text, retry_after_s: None }.into()
         }
         KeyError::OwnKey | KeyError::Deactivated | KeyError::TooMany => conflict(text),
-        KeyError::Missing(_) => Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", text),
+        KeyError::Missing(_) => Problem::new(Code::NotFound, text),
         KeyError::Store(error) => store_refused(&error),
     }
 }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use std::num::NonZeroU32;
 
 use super::admin::Admin;
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::query::Query;
 use super::queue::why_message;
 use super::send::{idempotency_key, mark_replayed, with_allowance};
@@ -113,7 +113,7 @@ pub async fn raw(
     let content = content.ok_or_else(|| {
         let message =
             format!("the content of {} is no longer kept, or is for its recipient alone", row.id);
-        Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+        Problem::new(Code::NotFound, message)
     })?;
     let mut response = content.into_response();
     let headers = response.headers_mut();
@@ -137,7 +137,7 @@ pub async fn why(
     Path(id): Path<String>,
 ) -> Result<Json<QueuedMessage>, Problem> {
     let row = find(&api, &admin, &id).await?;
-    why_message(&api, row, Audience::AccountHolder).await
+    why_message(&api, row, Audience::AccountHolder).await.map(Json)
 }
 
 /// Calls a message back that waits: it is not sent any more, and its price is refunded unless an attempt may have
@@ -225,7 +225,7 @@ async fn send_again(
     let stored = api.store.stored_message(row.id).await?;
     let stored = stored.ok_or_else(|| unknown(id))?;
     let submission = resend::submission(stored)
-        .map_err(|error| Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string()))?;
+        .map_err(|error| Problem::new(Code::Conflict, error.to_string()))?;
     let body_hash = Sha256::digest(json!({"resend": row.id}).to_string()).into();
     let request = journey::Request {
         id: request_context::current(),
@@ -274,7 +274,7 @@ fn refused(error: MessageError) -> Problem {
     let text = error.to_string();
     match error {
         MessageError::TooLate(_) | MessageError::NotDeferred(_) => {
-            Problem::new(StatusCode::CONFLICT, "CONFLICT", text)
+            Problem::new(Code::Conflict, text)
         }
         MessageError::Role(_) => Refusal::Forbidden { message: text, retry_after_s: None }.into(),
         MessageError::Store(error) => error.into(),
@@ -284,5 +284,5 @@ fn refused(error: MessageError) -> Problem {
 fn unknown(id: &str) -> Problem {
     let shown: String = id.chars().take(260).collect();
     let message = format!("the account has no message `{shown}`");
-    Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+    Problem::new(Code::NotFound, message)
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::body;
 use super::operator::{Operator, with_body};
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::query::Query;
 use super::shapes::{Installed, Listing, LogPage, Page, Slot};
 use super::state::Api;
@@ -220,7 +220,7 @@ pub async fn component(api: &Api, request: Request) -> Result<Bytes, Problem> {
 pub fn not_replayed(error: &ReplayError) -> Problem {
     match error {
         ReplayError::NotRecorded | ReplayError::ComponentGone { .. } => {
-            Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
+            Problem::new(Code::NotFound, error.to_string())
         }
         ReplayError::Load(LoadError::Evidence(_)) => {
             Refusal::unavailable(Outage::Store, &error.to_string()).into()
@@ -242,15 +242,11 @@ async fn ordered(api: &Api, slot: &str, order: Order) -> Result<Json<Slot>, Prob
 
 async fn give(api: &Api, slot: &SlotName, order: Order) -> Result<(), Problem> {
     api.plugins.order(slot.clone(), order).await.map_err(|error| match error {
-        OrderError::Unknown(_) => {
-            Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
-        }
+        OrderError::Unknown(_) => Problem::new(Code::NotFound, error.to_string()),
         OrderError::NothingToActivate(_)
         | OrderError::NothingBefore(_)
-        | OrderError::Taken(_)
-        | OrderError::NothingToShadow(_) => {
-            Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string())
-        }
+        | OrderError::BindingTaken(_)
+        | OrderError::NothingToShadow(_) => Problem::new(Code::Conflict, error.to_string()),
         OrderError::Write(_) => Refusal::unavailable(Outage::Store, &error.to_string()).into(),
         OrderError::ShuttingDown => {
             Refusal::unavailable(Outage::Stopping, &error.to_string()).into()
@@ -261,7 +257,7 @@ async fn give(api: &Api, slot: &SlotName, order: Order) -> Result<(), Problem> {
 fn view(api: &Api, slot: SlotName) -> Result<Slot, Problem> {
     let Some(view) = api.plugins.statuses().slot(&slot) else {
         let message = OrderError::Unknown(slot).to_string();
-        return Err(Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message));
+        return Err(Problem::new(Code::NotFound, message));
     };
     Ok(Slot::new(slot, view))
 }

@@ -14,6 +14,21 @@ use crate::authoring::finding::Finding;
 use crate::journey::accept::refusal::{Outage, Refusal, Refused};
 use crate::store::StoreError;
 
+/// What the HTTP layer refuses by itself; each code has one status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    BadRequest,
+    Forbidden,
+    NotFound,
+    MethodNotAllowed,
+    RequestTimeout,
+    Conflict,
+    PayloadTooLarge,
+    UnsupportedMediaType,
+    Internal,
+    Unavailable,
+}
+
 /// A refusal as a client gets it.
 #[derive(Debug, Clone)]
 pub struct Problem {
@@ -34,8 +49,12 @@ impl Problem {
 
     /// A refusal by the HTTP layer itself: what was sent is not a request that the journey could see.
     #[must_use]
-    pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        let message = message.into();
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self::with_status(code.status(), code, message.into())
+    }
+
+    fn with_status(status: StatusCode, code: Code, message: String) -> Self {
+        let code = code.as_str();
         count(code);
         Self { status, code, message, details: Box::default(), retry_after_s: None }
     }
@@ -74,6 +93,38 @@ impl Problem {
             message: self.message.clone(),
             request_id: id.to_string(),
             ..(*self.details).clone()
+        }
+    }
+}
+
+impl Code {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::BadRequest => "BAD_REQUEST",
+            Self::Forbidden => "FORBIDDEN",
+            Self::NotFound => "NOT_FOUND",
+            Self::MethodNotAllowed => "METHOD_NOT_ALLOWED",
+            Self::RequestTimeout => "REQUEST_TIMEOUT",
+            Self::Conflict => "CONFLICT",
+            Self::PayloadTooLarge => "PAYLOAD_TOO_LARGE",
+            Self::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
+            Self::Internal => "INTERNAL",
+            Self::Unavailable => "UNAVAILABLE",
+        }
+    }
+
+    fn status(self) -> StatusCode {
+        match self {
+            Self::BadRequest => StatusCode::BAD_REQUEST,
+            Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::Conflict => StatusCode::CONFLICT,
+            Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 }
@@ -191,7 +242,7 @@ fn details(refusal: Refusal) -> shapes::Problem {
 
 pub async fn not_found() -> Problem {
     let message = "there is nothing at this path; /docs and /openapi.json list what there is";
-    Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+    Problem::new(Code::NotFound, message)
 }
 
 /// The server, or the client's address, has as many connections as it may have.
@@ -210,7 +261,7 @@ pub async fn too_many_connections(refused: Option<Extension<ConnectionRefused>>)
 /// The path does not take the method.
 pub async fn method_not_allowed(request: Request) -> Problem {
     let message = format!("this path does not take {}", request.method());
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message)
+    Problem::new(Code::MethodNotAllowed, message)
 }
 
 /// Turns what else refuses on this server, an extractor or another router, into the one shape. A page
@@ -229,14 +280,15 @@ pub fn as_problem(response: Response) -> Response {
         return response;
     }
     let (code, message) = match status {
-        StatusCode::BAD_REQUEST => ("BAD_REQUEST", "the path or the query is not valid"),
-        StatusCode::FORBIDDEN => ("FORBIDDEN", "this is served to this machine only"),
-        StatusCode::NOT_FOUND => ("NOT_FOUND", "there is nothing of this name"),
-        StatusCode::SERVICE_UNAVAILABLE => ("UNAVAILABLE", "not now; the log says why"),
-        status if status.is_client_error() => ("BAD_REQUEST", "the request is not valid"),
-        _ => ("INTERNAL", "the server has a bug; its log has the requestId"),
+        StatusCode::BAD_REQUEST => (Code::BadRequest, "the path or the query is not valid"),
+        StatusCode::FORBIDDEN => (Code::Forbidden, "this is served to this machine only"),
+        StatusCode::NOT_FOUND => (Code::NotFound, "there is nothing of this name"),
+        StatusCode::SERVICE_UNAVAILABLE => (Code::Unavailable, "not now; the log says why"),
+        status if status.is_client_error() => (Code::BadRequest, "the request is not valid"),
+        _ => (Code::Internal, "the server has a bug; its log has the requestId"),
     };
-    Problem::new(status, code, message).into_response()
+    // Another router's status stays, as 406 does.
+    Problem::with_status(status, code, message.to_owned()).into_response()
 }
 
 /// A panic: a bug of the server, one request's only.
@@ -249,7 +301,7 @@ pub fn panicked(panic: Box<dyn Any + Send>) -> Response {
         .unwrap_or("no message");
     tracing::error!(request = %request_context::current(), what, "the handler of a request panicked; the client got 500, other requests go on");
     let message = "the server has a bug; its operator finds it in the log by the requestId";
-    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", message).into_response()
+    Problem::new(Code::Internal, message).into_response()
 }
 
 #[cfg(test)]

@@ -1,62 +1,116 @@
-//! `/v1/queue`: why mail waits, for the operator; `/v1/messages/{id}/why` says of an account's own message what its
+//! `/v1/queue`: for whom mail waits, and why, for the operator; `/v1/messages/{id}/why` says of an account's own message what its
 //! holder can know and do.
 
 use axum::Json;
-use axum::extract::{Path, State};
-use http::StatusCode;
+use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use super::operator::Operator;
-use super::problem::Problem;
-use super::shapes::{Audience, QueuedDomain, QueuedMessage};
+use super::problem::{Code, Problem};
+use super::query::{self, Query};
+use super::shapes::{Audience, Page, QueuePage, QueuedDomain, QueuedMessage, WhyQueued};
 use super::state::Api;
 use crate::delivery::queue::why;
 use crate::fair_share::ShareOwner;
 use crate::id::MessageId;
+use crate::journey::accept::refusal::Refusal;
 use crate::message::address::EmailAddress;
 use crate::store::MessageRow;
 use crate::store::records::RouteChoice;
 
-/// Why a message waits, of whichever account: its state, what it waits for, until when, and what can be
-/// done.
-#[utoipa::path(get, path = "/v1/queue/messages/{id}", operation_id = "why_queued_message", tag = "queue",
-    security(("apiKey" = [])), params(("id" = String, Path, description = "`msg_…`")),
-    responses((status = 200, description = "Why it waits", body = QueuedMessage),
+/// Which destinations.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ListQuery {
+    /// Items of a page, at most 500. Default: 50.
+    #[param(inline, value_type = Option<super::shapes::Limit>)]
+    limit: Option<u32>,
+    /// Those behind this one: the `next` of the page before.
+    after: Option<String>,
+}
+
+/// What is asked about: exactly one of the two.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct WhyQuery {
+    /// A recipient domain, or an address literal.
+    domain: Option<String>,
+    /// `msg_…`, of whichever account.
+    message: Option<String>,
+}
+
+/// The destinations for which mail waits, by name, each with the reason of the message that is due first.
+#[utoipa::path(get, path = "/v1/queue", operation_id = "list_queue", tag = "queue",
+    security(("apiKey" = [])), params(ListQuery),
+    responses((status = 200, description = "Destinations", body = QueuePage),
               super::shapes::OperatorReadRefusals))]
-pub async fn message(
+pub async fn list(
     _: Operator,
     State(api): State<Api>,
-    Path(id): Path<String>,
-) -> Result<Json<QueuedMessage>, Problem> {
-    let row = match id.parse::<MessageId>() {
+    Query(query): Query<ListQuery>,
+) -> Result<Json<QueuePage>, Problem> {
+    let limit = query::limit(query.limit)?;
+    let after = query.after.as_deref().unwrap_or_default();
+    let _page = api.lists.admit(ShareOwner::Operator).await?;
+    let found = why::destinations((after, ""), limit, (&api.store, &api.admission)).await?;
+    let is_full = found.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
+    let next = found.last().filter(|_| is_full).map(|it| it.lane.clone());
+    Ok(Json(Page::new(found, next)))
+}
+
+/// Why a message waits, or all mail to a domain: for what, until when, and what can be done.
+#[utoipa::path(get, path = "/v1/queue/why", operation_id = "why_queued", tag = "queue",
+    security(("apiKey" = [])), params(WhyQuery),
+    responses((status = 200, description = "Why it waits", body = WhyQueued),
+              super::shapes::OperatorReadRefusals))]
+pub async fn why(
+    _: Operator,
+    State(api): State<Api>,
+    Query(query): Query<WhyQuery>,
+) -> Result<Json<WhyQueued>, Problem> {
+    match (query.message, query.domain) {
+        (Some(message), None) => operators_message(&api, &message).await,
+        (None, Some(domain)) => operators_domain(&api, &domain).await,
+        (Some(_), Some(_)) => Err(Refusal::fault(
+            "domain",
+            "invalid",
+            "cannot stand beside message: ask about one of them",
+        )
+        .into()),
+        (None, None) => Err(Refusal::fault(
+            "domain",
+            "missing",
+            "must be given, as in domain=example.org, or message=msg_… in its place",
+        )
+        .into()),
+    }
+}
+
+async fn operators_message(api: &Api, asked: &str) -> Result<Json<WhyQueued>, Problem> {
+    let row = match asked.parse::<MessageId>() {
         Ok(id) => api.store.message_row(id).await?,
         Err(_) => None,
     };
-    let unknown = || not_found(format!("the server has no message `{}`", shown(&id)));
-    why_message(&api, row.ok_or_else(unknown)?, Audience::Operator).await
+    let unknown = || not_found(format!("the server has no message `{}`", shown(asked)));
+    let why = why_message(api, row.ok_or_else(unknown)?, Audience::Operator).await?;
+    Ok(Json(WhyQueued::Message(Box::new(why))))
 }
 
-/// Why mail to a domain waits: how many messages for which reasons, and how its hosts take mail now.
-#[utoipa::path(get, path = "/v1/queue/domains/{domain}", operation_id = "why_queued_domain",
-    tag = "queue", security(("apiKey" = [])),
-    params(("domain" = String, Path, description = "A recipient domain, or an address literal")),
-    responses((status = 200, description = "Why its mail waits", body = QueuedDomain),
-              super::shapes::OperatorReadRefusals))]
-pub async fn domain(
-    _: Operator,
-    State(api): State<Api>,
-    Path(domain): Path<String>,
-) -> Result<Json<QueuedDomain>, Problem> {
+async fn operators_domain(api: &Api, asked: &str) -> Result<Json<WhyQueued>, Problem> {
     let _page = api.lists.admit(ShareOwner::Operator).await?;
-    let lane = lane(&domain)?;
+    let lane = lane(asked)?;
     let why = why::domain(&lane, &api.store, &api.admission).await?;
     let why = why.ok_or_else(|| {
         not_found(format!(
             "no message to `{}` waits, and the server has not looked for its mail hosts lately; mail of test keys \
              and sandbox domains is under `sandbox`",
-            shown(&domain)
+            shown(asked)
         ))
     })?;
-    Ok(Json(QueuedDomain::new(lane, why)))
+    Ok(Json(WhyQueued::Domain(Box::new(QueuedDomain::new(lane, why)))))
 }
 
 /// Why that message waits, in words for whoever asks.
@@ -64,7 +118,7 @@ pub async fn why_message(
     api: &Api,
     row: MessageRow,
     audience: Audience,
-) -> Result<Json<QueuedMessage>, Problem> {
+) -> Result<QueuedMessage, Problem> {
     let (id, mut row) = (row.id, row);
     let why = if let Some((queued, why)) = why::message(id, &api.store, &api.admission).await? {
         // Read with what it waits for: the row may have been read before an attempt ended.
@@ -77,7 +131,7 @@ pub async fn why_message(
         None
     };
     let last = api.store.last_attempt(id).await?;
-    Ok(Json(QueuedMessage::new(row, why.as_ref(), last, audience)))
+    Ok(QueuedMessage::new(row, why.as_ref(), last, audience))
 }
 
 /// The lane of a domain as the queue writes it: A-labels in lower case. Mail of test keys and sandbox domains is in
@@ -97,7 +151,7 @@ fn lane(domain: &str) -> Result<String, Problem> {
 }
 
 fn not_found(message: String) -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+    Problem::new(Code::NotFound, message)
 }
 
 fn shown(subject: &str) -> String {

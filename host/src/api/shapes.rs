@@ -37,7 +37,7 @@ pub use operator::{DecisionRecord, Installed, LogPage, Slot};
 pub use page::{Listing, Page};
 pub use plan::PlanList;
 pub use problem::{Fault, Problem};
-pub use queue::{Audience, QueuedDomain, QueuedGroup, QueuedMessage};
+pub use queue::{Audience, QueuePage, QueuedDomain, QueuedGroup, QueuedMessage, WhyQueued};
 pub use reference::{
     Archive, Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit, SlotRef,
 };
@@ -47,9 +47,9 @@ pub use refusals::{
     StateRefusals, TestRecipientRefusals,
 };
 pub use request::{
-    AccountQuery, AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey, IfMatch,
-    ImportGoal, NewSuppression, NewSuppressions, Owner, OwnerQuery, ReplayWebhook, SendBatch, SendRequest,
-    TemplatePath,
+    AccountQuery, AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,
+    IfMatch, ImportGoal, NewSuppression, NewSuppressions, Owner, OwnerQuery, ReplayWebhook,
+    SendBatch, SendRequest, TemplatePath,
 };
 pub use send::{BatchResponse, BatchResult, Resent, SendResponse};
 pub use suppression::{

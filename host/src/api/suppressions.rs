@@ -10,7 +10,7 @@ use serde_json::Value;
 use utoipa::IntoParams;
 
 use super::admin::Admin;
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::query::{Faults, Query};
 use super::shapes::{
     DeletedSuppression, Page, Suppression, SuppressionPage, SuppressionResult, SuppressionResults,
@@ -216,5 +216,5 @@ fn shown(text: &str) -> String {
 
 fn unknown(address: &str) -> Problem {
     let message = format!("the account's suppression list does not have `{}`", shown(address));
-    Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+    Problem::new(Code::NotFound, message)
 }

@@ -1,4 +1,4 @@
-//! `/v1/templates`, `/v1/layouts` and `/v1/partials`: the workshop of authors. The three live by the same rules, so they
+//! `/v1/templates`, `/v1/layouts` and `/v1/partials`: template authoring. The three live by the same rules, so they
 //! have the same handlers: each route knows which kind it is of.
 
 mod asked;
@@ -16,7 +16,7 @@ use axum::{Extension, Json, Router};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::query::{self, Query};
 use super::request_context;
 use super::shapes::{
@@ -514,7 +514,7 @@ pub async fn version(
     };
     let found = found.ok_or_else(|| {
         let message = format!("there is no version {revision} of `{slug}`");
-        Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+        Problem::new(Code::NotFound, message)
     })?;
     Ok(Json(TemplateVersion::new(found, &row)))
 }

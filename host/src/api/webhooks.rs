@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use super::admin::Admin;
 use super::operator::Operator;
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::query::Query;
 use super::shapes::{
-    DeletedWebhook, NewWebhook, Owner, OwnerQuery, Page, Replayed, Webhook, WebhookDelivery, WebhookDeliveryList,
-    WebhookList, WebhookTest,
+    DeletedWebhook, NewWebhook, Owner, OwnerQuery, Page, Replayed, Webhook, WebhookDelivery,
+    WebhookDeliveryList, WebhookList, WebhookTest,
 };
 use super::state::Api;
 use super::{body, query};
@@ -329,11 +329,11 @@ pub fn refused(error: &WebhookError) -> Problem {
             Refusal::Forbidden { message: error.to_string(), retry_after_s: None }.into()
         }
         WebhookError::Disabled | WebhookError::Rotated(_) => {
-            Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string())
+            Problem::new(Code::Conflict, error.to_string())
         }
         WebhookError::Busy => Refusal::RateLimited { retry_after: RETRY_AFTER }.into(),
         WebhookError::Missing(_) | WebhookError::NoDelivery(_) => {
-            Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
+            Problem::new(Code::NotFound, error.to_string())
         }
         WebhookError::Secret(_) => {
             tracing::error!(%error, "a webhook's secret cannot be unsealed");
@@ -352,5 +352,5 @@ fn restricted() -> Problem {
 
 fn unknown(what: &str, name: &str) -> Problem {
     let shown: String = name.chars().take(80).collect();
-    Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", format!("{what} `{shown}`"))
+    Problem::new(Code::NotFound, format!("{what} `{shown}`"))
 }

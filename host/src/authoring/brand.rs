@@ -1,26 +1,26 @@
-//! What of a brand the readers of its mail could not read.
+//! Lints a brand: warns of a colour on which white button text has too little contrast (WCAG 2.2).
 
 use super::lint::color::Color;
 use crate::account::brand::{Brand, BrandField};
 
 const WHITE: Color = Color(255, 255, 255);
-/// What WCAG 2.2 asks of text, ten times.
-const READABLE: u32 = 45;
+/// The least contrast ratio of text, 4.5:1 (WCAG 2.2 success criterion 1.4.3), in tenths.
+const MIN_CONTRAST_TENTHS: u32 = 45;
 
-/// Values that are valid and yet spoil the mail, each with what to do. The text of a button is white on the brand's
+/// Warns of values that are valid but spoil the mail, with a remedy. The text of a button is white on the brand's
 /// colour in every starter.
 #[must_use]
 pub fn warnings(brand: &Brand) -> Vec<String> {
     let color = brand.value(BrandField::BrandColor);
     let contrast = color.and_then(Color::of).map(|it| it.contrast(WHITE));
     match (color, contrast) {
-        (Some(color), Some(contrast)) if contrast < READABLE => vec![format!(
+        (Some(color), Some(contrast)) if contrast < MIN_CONTRAST_TENTHS => vec![format!(
             "the colour {color} has a contrast of {}.{}:1 with white, and WCAG asks for {}.{}:1: the text of buttons \
              cannot be read; choose a darker colour",
             contrast / 10,
             contrast % 10,
-            READABLE / 10,
-            READABLE % 10
+            MIN_CONTRAST_TENTHS / 10,
+            MIN_CONTRAST_TENTHS % 10
         )],
         _ => Vec::new(),
     }

@@ -90,6 +90,7 @@ const NO_CHANGES: [&str; 57] = [
     "plugin sign",
     "plugin test",
     "plugin verify",
+    "queue list",
     "queue why",
     "serve",
     "suppression list",

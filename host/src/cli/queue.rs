@@ -8,9 +8,20 @@ use super::output::text;
 use super::plugin::OnlineServer;
 use crate::id::MessageId;
 
-/// See why mail waits.
+/// See for whom mail waits, and why.
 #[derive(Debug, Subcommand)]
 pub enum QueueCommand {
+    /// List the destinations for which mail waits, by name, each with its reason; asks the running server
+    List {
+        /// How many destinations at most
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+        /// Only those behind this one
+        #[arg(long)]
+        after: Option<String>,
+        #[command(flatten)]
+        server: OnlineServer,
+    },
     /// Say why a message, or all mail to a domain, waits, until when, and what to do; asks the running
     /// server, which alone knows its back-offs and limits
     #[command(after_help = "Examples:
@@ -25,15 +36,23 @@ pub enum QueueCommand {
 }
 
 pub async fn run(command: QueueCommand) -> Result<(), CliError> {
-    let QueueCommand::Why { subject, server } = command;
+    match command {
+        QueueCommand::List { limit, after, server } => {
+            let found = server.connect()?.items("/v1/queue", &[], limit, after).await?;
+            server.output.list(&found, destination);
+            Ok(())
+        }
+        QueueCommand::Why { subject, server } => why(subject, &server).await,
+    }
+}
+
+async fn why(subject: String, server: &OnlineServer) -> Result<(), CliError> {
     let connection = server.connect()?;
     if subject.parse::<MessageId>().is_ok() {
-        let path = format!("/v1/queue/messages/{subject}");
-        let answer = connection.get(&path, &[]).await?;
+        let answer = connection.get("/v1/queue/why", &[("message", subject)]).await?;
         server.output.one(&answer, || message(&answer));
         return Ok(());
     }
-    // Nothing else may stand in the path.
     let is_plain =
         |it: char| it.is_alphanumeric() || matches!(it, '.' | '-' | '_' | '[' | ']' | ':');
     let is_no_id = subject.to_ascii_lowercase().starts_with("msg_");
@@ -43,9 +62,16 @@ pub async fn run(command: QueueCommand) -> Result<(), CliError> {
              example.org, or the identifier of a message, msg_…"
         )));
     }
-    let answer = connection.get(&format!("/v1/queue/domains/{subject}"), &[]).await?;
+    let answer = connection.get("/v1/queue/why", &[("domain", subject)]).await?;
     server.output.one(&answer, || domain(&answer));
     Ok(())
+}
+
+fn destination(value: &Value) -> String {
+    let [domain, messages, reason] = ["domain", "messages", "waitsFor"].map(|it| text(value, it));
+    let more = if value["hasMore"] == true { "+" } else { "" };
+    let until = value["until"].as_str().map(|it| format!(", until {it}")).unwrap_or_default();
+    format!("{domain}  {messages}{more} ({reason}{until}): {}", text(value, "explanation"))
 }
 
 fn message(value: &Value) -> String {

@@ -56,7 +56,6 @@ pub struct Delivery {
     pub retry_pauses_s: Vec<u64>,
 }
 
-/// A route.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Route {

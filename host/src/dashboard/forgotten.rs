@@ -10,7 +10,7 @@ use http::StatusCode;
 use super::frame::Cover;
 use super::guard::{Guest, GuestForm};
 use super::log_in::status;
-use super::mail::Letter;
+use super::mail::{MailError, SystemEmail};
 use super::response::{Failure, page, sentence, with_status};
 use super::state::Dashboard;
 
@@ -70,17 +70,13 @@ pub async fn send(
     page(&answer)
 }
 
-async fn mail(
-    dashboard: &Dashboard,
-    email: &str,
-    guest: &Guest,
-) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+async fn mail(dashboard: &Dashboard, email: &str, guest: &Guest) -> Result<(), MailError> {
     let Some((user, link)) = dashboard.people.forgotten(email, &guest.from).await? else {
         return Ok(());
     };
     let letter = match user.password {
-        Some(_) => Letter::Reset { link: &link },
-        None => Letter::FirstPassword { link: &link },
+        Some(_) => SystemEmail::Reset { link: &link },
+        None => SystemEmail::FirstPassword { link: &link },
     };
-    Ok(dashboard.mail(&user.email, &letter).await?)
+    dashboard.mail(&user.email, &letter).await
 }

@@ -1,5 +1,5 @@
-//! E-mails of the server itself: invitations and password resets. They go the way of every other message, sent with a
-//! key of the operator's (decision 0058).
+//! System e-mails (invitations, password resets). They pass the journey like every other message, submitted with the
+//! operator's API key, `[people] mail_key` (decision 0057).
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -25,9 +25,9 @@ use crate::store::records::Acceptance;
 const LINE: usize = 76;
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// What is sent.
+/// The kinds of system e-mail.
 #[derive(Debug)]
-pub enum Letter<'a> {
+pub enum SystemEmail<'a> {
     Invitation {
         by: &'a EmailAddress,
         role: Role,
@@ -44,13 +44,15 @@ pub enum Letter<'a> {
 
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
-    #[error("this server sends no e-mails of its own: [people] url and mail_key are not set")]
+    #[error(
+        "this server sends no invitations or resets by e-mail: set url and mail_key in [people]"
+    )]
     NotConfigured,
-    #[error("the account of [people] mail_key has no sender")]
+    #[error("the account of [people] mail_key has no sender address; give it one")]
     NoSender,
     #[error(
-        "people who are no operators are in the account of [people] mail_key, and would read the links; take a key of \
-         an account that only operators are in"
+        "the account of [people] mail_key has members who are not operators and would read the links; use a key of \
+         an account with operators only"
     )]
     Readable,
     #[error("the e-mail was refused: {0}")]
@@ -59,7 +61,7 @@ pub enum MailError {
     Store(#[from] StoreError),
 }
 
-impl Letter<'_> {
+impl SystemEmail<'_> {
     fn subject(&self) -> &'static str {
         match self {
             Self::Invitation { .. } | Self::FirstPassword { .. } => "Your invitation to Waxwing",
@@ -99,7 +101,7 @@ impl Letter<'_> {
 
 impl Dashboard {
     /// Sends an e-mail with a link.
-    pub async fn mail(&self, to: &EmailAddress, letter: &Letter<'_>) -> Result<(), MailError> {
+    pub async fn mail(&self, to: &EmailAddress, letter: &SystemEmail<'_>) -> Result<(), MailError> {
         let mailer = self.mailer.as_ref().ok_or(MailError::NotConfigured)?;
         let api = &self.api;
         let accept = &api.journey.accept;
@@ -114,7 +116,7 @@ impl Dashboard {
         let row = api.store.account(account, api.clock.now()).await?;
         let sender = row.account.sender.ok_or(MailError::NoSender)?;
         let data = message(&sender, to, letter.subject(), &letter.text(&mailer.url));
-        // It has not arrived from anywhere.
+        // Made here, not received: it gets no Received field.
         let message = RawMessage::renewed(&data).map_err(|faults| {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
             MailError::Refused(faults.join("; "))

@@ -53,7 +53,6 @@ struct ProblemPage {
     request: String,
 }
 
-/// A page.
 pub fn page(template: &impl Template) -> Result<Response, Failure> {
     with_status(StatusCode::OK, template)
 }

@@ -8,7 +8,7 @@ use http::{StatusCode, Uri};
 use super::form::Form;
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
-use super::mail::Letter;
+use super::mail::SystemEmail;
 use super::response::{Failure, page, sentence, to, with_status};
 use super::state::Dashboard;
 use super::words::When;
@@ -133,7 +133,7 @@ async fn told(
     role: Role,
 ) -> Result<Response, Failure> {
     let Some(link) = &invited.link else { return Ok(to("/app/team?done=added")) };
-    let letter = Letter::Invitation { by: &visitor.person.user.email, role, link };
+    let letter = SystemEmail::Invitation { by: &visitor.person.user.email, role, link };
     let Err(error) = dashboard.mail(&invited.user.email, &letter).await else {
         return Ok(to("/app/team?done=invited"));
     };

@@ -20,7 +20,7 @@ use crate::delivery::outcome::{Deferral, FailureReason, Outcome, Report, RouteTa
 use crate::delivery::routing::mx::MxHosts;
 use crate::delivery::routing::route::Smarthost;
 use crate::delivery::shaping::admission::{AdmissionControl, Plan};
-use crate::delivery::shaping::destination::{ConnectionPermit, Slot};
+use crate::delivery::shaping::destination::{CONNECTION_WAIT, ConnectionPermit, Slot};
 use crate::delivery::smtp::Security;
 use crate::id::AccountId;
 use crate::mail::mta_sts::StsPolicy;
@@ -39,8 +39,6 @@ const CONVERSATION_TIME: Duration = Duration::from_mins(15);
 const ATTEMPT_TIME: Duration = Duration::from_mins(20);
 /// Addresses of one host that an attempt tries before the next host, at most.
 const MAX_ADDRESSES_PER_HOST: usize = 3;
-/// How long a message waits for a connection to a further smarthost.
-const CONNECTION_WAIT: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub struct Attempts {

@@ -1,12 +1,14 @@
+//! Traffic shaping limits of one destination: connections, messages per connection, rate.
+
 use std::num::NonZeroU32;
 
-/// The bounds of a destination.
+/// The traffic shaping limits of a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Parallel connections, at least 1.
     pub connections: u32,
-    /// Messages over one connection, at least 1.
+    /// Messages sent over one connection before it is closed, at least 1.
     pub messages_per_connection: u32,
-    /// Messages a minute; none for no limit.
+    /// Messages per minute (rate limit); none for no limit.
     pub per_minute: Option<NonZeroU32>,
 }

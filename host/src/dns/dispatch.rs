@@ -80,12 +80,12 @@ impl Dispatch {
     }
 
     async fn ask_one(&self, server: SocketAddr, query: &Query) -> Result<Message, Failure> {
-        self.pace.turn().await;
+        self.pace.wait_for_permit().await;
         let reply = match Box::pin(over_udp(server, query, self.timeout)).await {
             Ok(Datagram::Whole(reply)) => Ok(reply),
             Ok(Datagram::Cut) => {
                 count("truncated");
-                self.pace.turn().await;
+                self.pace.wait_for_permit().await;
                 Box::pin(over_tcp(server, query, self.timeout)).await
             }
             Err(failure) => Err(failure),
@@ -150,7 +150,7 @@ impl Pace {
         }
     }
 
-    async fn turn(&self) {
+    async fn wait_for_permit(&self) {
         let _first = self.queue.lock().await;
         while let Err(not_until) = self.limiter.check() {
             sleep(not_until.wait_time_from(self.clock.now())).await;

@@ -1,7 +1,8 @@
-//! The sandbox inbox's SMTP server: mailin's protocol over connections that the caller accepts.
+//! The sandbox inbox's SMTP listener (a mail catcher): which addresses it may listen on. `session` speaks SMTP with
+//! the crate mailin.
 //!
-//! It answers 250 only for what is stored. It has no TLS and no authentication: it is for this
-//! machine's own processes.
+//! It replies 250 only after the message is stored. It has no TLS and no authentication, so by default it listens on
+//! loopback only.
 
 mod session;
 
@@ -21,7 +22,7 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// Whether the inbox may listen there.
+    /// Refuses to listen on an address that other machines can reach, unless [`Reach::Anyone`] allows it.
     ///
     /// # Errors
     /// The address is reachable from other machines, and that is not allowed.

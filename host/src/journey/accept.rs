@@ -7,11 +7,14 @@
 //! |---|---|---|---|---|
 //! | 1 | announced size | `Content-Length`, before the key | `SIZE` of MAIL, behind the login | `PAYLOAD_TOO_LARGE`, 552 |
 //! | 2 | [`Accept::log_in`]: the key, its account, what both may do | `x-api-key` | AUTH | `UNAUTHORIZED`, `FORBIDDEN`, `RATE_LIMITED` after many failures |
-//! | 3 | [`Accept::take_sends`]: the rate of the key and of its account | one send, and the further messages of a batch once their number is known | each recipient; that of the first one at MAIL | `RATE_LIMITED` |
+//! | 3 | [`Accept::take_sends`]: the rate of the key and of its account | one send; the further messages of a batch, and the sends of a template's test, once their number is known | each recipient; that of the first one at MAIL | `RATE_LIMITED` |
 //! | 4 | envelope's sender: `Journey::check_sender` | a part of the message | MAIL | `DOMAIN_NOT_VERIFIED`, `FORBIDDEN` |
 //! | 5 | memory for the content, shared by accounts: [`fair_share`](crate::fair_share) | before the body is read | while the content arrives | `UNAVAILABLE` |
 //! | 6 | fields, all faults at once: [`submission`] | JSON | header fields and MIME parts | `BAD_REQUEST` |
-//! | 7 | idempotency key: [`idempotency`] | `Idempotency-Key` | `X-Waxwing-Idempotency-Key` | `IDEMPOTENCY_CONFLICT` |
+//! | 7 | idempotency key: [`idempotency`] | `Idempotency-Key`; its form is checked before 5, because a header costs no memory | `X-Waxwing-Idempotency-Key` | `IDEMPOTENCY_CONFLICT` |
+//!
+//! What the server sends itself (invitations, password resets) is no client's request: it begins at `Journey::submit`, with
+//! the operator's key, and takes no sends.
 //!
 //! `Journey::submit` repeats 2 on the facts that the message is decided on: a key may be switched off at any moment.
 

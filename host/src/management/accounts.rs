@@ -7,10 +7,14 @@ use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
 use crate::id::AccountId;
 use crate::message::address::EmailAddress;
-use crate::store::{AccountRow, Store, StoreError};
+use crate::store::{AccountRow, SentLately, Store, StoreError};
 
 /// Characters of an account's name, at most.
 const MAX_NAME_CHARS: usize = 200;
+/// From so many bounces of a thousand on, receivers begin to distrust a sender.
+const RISKY_PER_MILLE: u64 = 50;
+/// Of fewer messages a share says nothing.
+const MIN_RATED_MESSAGES: u64 = 20;
 
 /// An account to open.
 #[derive(Debug, Clone)]
@@ -40,6 +44,13 @@ pub enum PlanChoice {
     Known(Plan),
     /// One of the operator's own policy, whether it is known or not.
     Own(Plan),
+}
+
+/// Whether so many messages bounce that the server's reputation is at risk.
+#[must_use]
+pub fn is_risky(sent: SentLately) -> bool {
+    sent.accepted >= MIN_RATED_MESSAGES
+        && sent.bounced_per_mille().is_some_and(|it| it >= RISKY_PER_MILLE)
 }
 
 #[derive(Debug, thiserror::Error)]

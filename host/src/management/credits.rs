@@ -89,17 +89,23 @@ pub async fn grant(
     if !faults.is_empty() {
         return Err(GrantError::Faults(faults));
     }
+    // No key of a send has a space, so the two never meet.
+    let idempotency =
+        request.idempotency.map(|it| Idempotency { key: format!("grant {}", it.key), ..it });
+    let hash = idempotency.as_ref().map(|it| it.body_hash);
     let grant = NewGrant {
         account: request.account,
         amount: Credits(request.amount),
         reason: request.reason,
-        idempotency: request.idempotency,
+        idempotency,
         kept_until: now.after(ANSWERS_KEPT),
     };
     match store.grant(&grant, now).await? {
         Granted::Now(balance) => Ok(Receipt { balance, is_replayed: false }),
-        Granted::Before(balance) => Ok(Receipt { balance, is_replayed: true }),
-        Granted::Conflict => Err(GrantError::Conflict),
+        Granted::Kept { body_hash, balance } if hash == Some(body_hash) => {
+            Ok(Receipt { balance, is_replayed: true })
+        }
+        Granted::Kept { .. } => Err(GrantError::Conflict),
     }
 }
 

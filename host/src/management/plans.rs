@@ -4,7 +4,9 @@
 use serde_json::{Map, Value};
 
 use crate::account::plan::Plan;
+use crate::plugin::binding::Binding;
 use crate::plugin::installed::InstalledPlugin;
+use crate::plugin::{Kind, Plugins};
 
 /// A plan that a policy names in its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +25,13 @@ pub struct PlanTerms {
 pub fn named_by(policy: &InstalledPlugin) -> Option<Vec<PlanTerms>> {
     let schema = serde_json::from_str(&policy.manifest().settings_schema).unwrap_or_default();
     terms(&policy.generation_config().settings, &schema)
+}
+
+/// The names of the plans of the policy that serves the whole server.
+#[must_use]
+pub fn names_of_server(plugins: &Plugins) -> Vec<String> {
+    let policy = plugins.serving(Kind::Plan, &Binding::Server);
+    named_by(&policy).unwrap_or_default().into_iter().map(|it| it.plan.name).collect()
 }
 
 fn terms(settings: &Value, schema: &Value) -> Option<Vec<PlanTerms>> {

@@ -5,7 +5,7 @@ use crate::account::role::{Role, RoleTooLow};
 use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::message::address::EmailAddress;
-use crate::store::{LinkPurpose, MemberChange, MemberRow, PersonRow, StoreError};
+use crate::store::{LinkPurpose, MemberChange, MemberFacts, MemberRow, PersonRow, StoreError};
 
 /// People of one account.
 pub const MAX_MEMBERS: u32 = 200;
@@ -133,8 +133,8 @@ impl People {
     ) -> Result<(), TeamError> {
         let membership = self.owner(person)?;
         let email = self.member(membership, user).await?.user.email;
-        let changed = self.store.change_member(membership.account, user, Some(role)).await?;
-        done(changed)?;
+        let decide = |facts: &MemberFacts| with_role(facts, user, role);
+        self.store.change_member(membership.account, user, decide).await??;
         let said = format!("{email}: {role}");
         Ok(self.record_in_account(person, ("give_role", Some(said)), from).await?)
     }
@@ -148,7 +148,8 @@ impl People {
     ) -> Result<(), TeamError> {
         let membership = self.owner(person)?;
         let email = self.member(membership, user).await?.user.email;
-        done(self.store.change_member(membership.account, user, None).await?)?;
+        let decide = |facts: &MemberFacts| without(facts, user);
+        self.store.change_member(membership.account, user, decide).await??;
         let said = email.to_string();
         Ok(self.record_in_account(person, ("remove_member", Some(said)), from).await?)
     }
@@ -173,10 +174,30 @@ impl People {
     }
 }
 
-fn done(change: MemberChange) -> Result<(), TeamError> {
-    match change {
-        MemberChange::Done => Ok(()),
-        MemberChange::LastOwner => Err(TeamError::LastOwner),
-        MemberChange::Missing => Err(TeamError::Missing),
+/// Gives a member another role, unless nobody who can log in would own the account any more.
+fn with_role(facts: &MemberFacts, user: UserId, role: Role) -> Result<MemberChange, TeamError> {
+    if !facts.is_member {
+        return Err(TeamError::Missing);
     }
+    if role != Role::Owner && is_last_owner(facts, user) {
+        return Err(TeamError::LastOwner);
+    }
+    Ok(MemberChange::Role(role))
+}
+
+/// Takes a member out. A person who never chose a password and is nowhere else is removed altogether.
+fn without(facts: &MemberFacts, user: UserId) -> Result<MemberChange, TeamError> {
+    if !facts.is_member {
+        return Err(TeamError::Missing);
+    }
+    if is_last_owner(facts, user) {
+        return Err(TeamError::LastOwner);
+    }
+    Ok(if facts.is_known_elsewhere { MemberChange::Out } else { MemberChange::Removed })
+}
+
+/// Whether this person alone owns the account and can log in.
+fn is_last_owner(facts: &MemberFacts, user: UserId) -> bool {
+    let mut can_log_in = facts.owners.iter().filter(|(_, can_log_in)| *can_log_in);
+    can_log_in.next().is_some_and(|(id, _)| *id == user) && can_log_in.next().is_none()
 }

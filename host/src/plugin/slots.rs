@@ -1,4 +1,5 @@
-//! What answers which call now, what survives a restart, and the one task that changes it.
+//! Plugin slots: the live table (which plugin serves which call), the slot state on disk, and the supervisor task that
+//! alone changes both.
 
 pub mod files;
 pub mod supervisor;

@@ -16,7 +16,7 @@ mod x_waxwing_headers;
 mod tests;
 
 use sha2::{Digest, Sha256};
-use waxwing_smtp::server::dialog::{Mail, Terms};
+use waxwing_smtp::server::dialog::{Mail, SessionSettings};
 
 use crate::clock::Timestamp;
 use crate::journey::accept::refusal::{Fault, Refusal, Refused};
@@ -35,7 +35,7 @@ pub type Items = (Vec<Result<Submission, Faulty>>, Option<Idempotency>);
 ///
 /// # Errors
 /// The message cannot be read, or not be relayed: all faults at once.
-pub fn read(mail: Mail, terms: &Terms, now: Timestamp) -> Result<Items, Refusal> {
+pub fn read(mail: Mail, terms: &SessionSettings, now: Timestamp) -> Result<Items, Refusal> {
     let mut faults = Vec::new();
     let (x_waxwing, asked) = {
         let message = match Message::split(&mail.data) {

@@ -1,5 +1,5 @@
-//! When to stop: Ctrl-C, SIGTERM, or a part of the server that has panicked. The first one drains,
-//! a second signal does not wait for anything. A hang-up reads the configuration again.
+//! Signals: SIGINT (Ctrl-C), SIGTERM or a panic in a part of the server starts a graceful shutdown (drain); a second
+//! signal stops at once. SIGHUP reloads limits and routes from the configuration.
 
 use std::fmt;
 use std::io;
@@ -7,11 +7,11 @@ use std::io;
 use super::RunningServer;
 use crate::config::Config;
 
-/// Runs until the first signal or the first broken part, drains, and stops at once at another signal.
-/// At a hang-up the limits and routes of what `configuration` answers replace those in use.
+/// Runs until the first stop signal or panic, then drains; another stop signal ends the drain at once.
+/// On SIGHUP it takes over limits and routes from `configuration`.
 ///
 /// # Errors
-/// The operating system does not give signals, or a part of the server has panicked.
+/// Signal handlers cannot be installed, or a part of the server has panicked.
 pub async fn run<E: fmt::Display>(
     running: RunningServer,
     configuration: impl Fn() -> Result<Config, E>,
@@ -19,23 +19,23 @@ pub async fn run<E: fmt::Display>(
     let broken = running.broken();
     tokio::select! {
         stop = stop_signal() => stop?,
-        // Half a server looks alive and is not; whoever supervises this one starts a whole one.
+        // A server that lost a part still looks alive, so it exits and lets its supervisor restart it.
         () = broken.cancelled() => {}
         never = reload(&running, configuration) => never?,
     }
     tokio::select! {
         () = running.drain() => {
-            let panicked = "a part of the server has panicked, see its log; start it again";
+            let panicked = "the server stopped because a part of it panicked; the panic is in the log; start it again";
             if broken.is_cancelled() { Err(io::Error::other(panicked)) } else { Ok(()) }
         }
         second = stop_signal() => {
-            tracing::warn!("a second signal: stopping at once; what was accepted is on disk");
+            tracing::warn!("second stop signal received: stopping without draining; accepted messages are on disk");
             second
         }
     }
 }
 
-/// Takes limits and routes at each hang-up; faults in them are logged, and the old ones stay.
+/// Reloads limits and routes on each SIGHUP. A faulty configuration is logged and changes nothing.
 #[cfg(unix)]
 async fn reload<E: fmt::Display>(
     running: &RunningServer,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use waxwing_smtp::server::dialog::{BareNewline, Dialog, Dismissal, Security, Terms};
+use waxwing_smtp::server::dialog::{BareNewline, Dialog, Dismissal, Security, SessionSettings};
 
 use super::connection_limits::{self, ConnectionSlots, Protocol};
 use super::data_dir::{DataDir, DataDirError};
@@ -188,7 +188,7 @@ fn slots(smtp: &Smtp) -> connection_limits::Bounds {
 
 fn limits(smtp: &Smtp, hostname: &Hostname) -> Limits {
     Limits {
-        terms: Arc::new(Terms {
+        terms: Arc::new(SessionSettings {
             hostname: hostname.as_str().to_owned(),
             message_bytes: smtp.message_bytes,
             recipients: smtp.recipients,
@@ -211,7 +211,7 @@ fn limits(smtp: &Smtp, hostname: &Hostname) -> Limits {
 }
 
 /// The reply to a client beyond the bounds on connections.
-fn no_slot_reply(terms: &Arc<Terms>) -> Vec<u8> {
+fn no_slot_reply(terms: &Arc<SessionSettings>) -> Vec<u8> {
     let mut dialog = Dialog::new(Arc::clone(terms), Security::Plain);
     dialog.output().clear();
     dialog.dismiss(Dismissal::TooManyConnections);

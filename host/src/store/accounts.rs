@@ -30,11 +30,6 @@ pub struct AccountRow {
 
 /// Hours that [`Store::sent_lately`] looks back.
 const LATELY_HOURS: i64 = 7 * 24;
-/// From so many bounces of a thousand on, receivers begin to distrust a sender.
-const RISKY_PER_MILLE: u64 = 50;
-/// Of fewer messages a share says nothing.
-const MIN_RATED: u64 = 20;
-
 /// What an account has sent in the last seven days.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SentLately {
@@ -47,13 +42,6 @@ impl SentLately {
     #[must_use]
     pub fn bounced_per_mille(self) -> Option<u64> {
         (self.bounced * 1_000).checked_div(self.accepted)
-    }
-
-    /// Whether so many bounce that the server's reputation is at risk.
-    #[must_use]
-    pub fn is_risky(self) -> bool {
-        self.accepted >= MIN_RATED
-            && self.bounced_per_mille().is_some_and(|it| it >= RISKY_PER_MILLE)
     }
 }
 
@@ -152,7 +140,7 @@ impl Store {
     ) -> Result<Vec<AccountRow>, StoreError> {
         let rows = sql("-- accounts_after
              WITH RECURSIVE days (day) AS (
-                 SELECT CAST($1 AS BIGINT) UNION ALL SELECT day - 1 FROM days WHERE day > $1 - 29)
+                 SELECT CAST($1 AS BIGINT) UNION ALL SELECT day - 1 FROM days WHERE day > $4)
              SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
                     (SELECT CAST(coalesce(sum(u.sent), 0) AS BIGINT) FROM usage u
                      WHERE u.day = $1 AND u.account_id = accounts.id) AS today,
@@ -162,6 +150,7 @@ impl Store {
         .bind(now.day())
         .bind(after.unwrap_or(Identifier::MIN))
         .bind(limit)
+        .bind(first_day(now.day()))
         .all(&self.db.pages)
         .await?;
         rows.iter().map(account_row).collect()
@@ -184,16 +173,16 @@ impl Store {
         decide: impl Fn(Account) -> Account,
     ) -> Result<AccountRow, StoreError> {
         let mut tx = self.db.begin("change_account").await?;
-        let row = sql(ACCOUNT).bind(now.day()).bind(id).optional(&mut tx).await?;
+        let row = account(id, now.day()).optional(&mut tx).await?;
         let missing = || StoreError::Missing { noun: "account", name: id.to_string() };
         let row = account_row(&row.ok_or_else(missing)?)?;
-        let account = decide(row.account.clone());
+        let changed = decide(row.account.clone());
         // A change moves the revision of the facts, so that every fact is read again.
-        if account != row.account {
-            update(&account).run(&mut tx).await?;
+        if changed != row.account {
+            update(&changed).run(&mut tx).await?;
             tx.commit().await?;
         }
-        Ok(AccountRow { account, ..row })
+        Ok(AccountRow { account: changed, ..row })
     }
 
     /// Changes the brand of an account: sets the named fields, clears those without a value, and leaves
@@ -356,7 +345,7 @@ pub fn account(id: AccountId, today: i64) -> Statement {
 }
 
 /// The first of the days that count as the last month.
-fn first_day(today: i64) -> i64 {
+pub fn first_day(today: i64) -> i64 {
     today - (MONTH_DAYS - 1)
 }
 

@@ -98,8 +98,7 @@ async fn convert_within(
             which an earlier version made; until it has, dropped messages do not make the file smaller");
         return Ok(Conversion::PutOff);
     }
-    tracing::info!(%file, bytes, "the database of an earlier version is rebuilt once, so that it can \
-        give disk space back");
+    tracing::info!(%file, bytes, "rebuilding the database file of an earlier version (VACUUM), so that it can shrink");
     for statement in
         ["PRAGMA auto_vacuum = INCREMENTAL", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"]
     {
@@ -109,7 +108,7 @@ async fn convert_within(
             return Ok(Conversion::PutOff);
         }
     }
-    tracing::info!(%file, "rebuilding the database file once (VACUUM), so that it can shrink");
+    tracing::info!(%file, "database file rebuilt; it shrinks from now on when records are deleted");
     Ok(Conversion::Done)
 }
 

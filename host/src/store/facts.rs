@@ -191,7 +191,6 @@ impl Snapshot {
         Ok(owner.inspect(|owner| self.cached.owners.insert(lookup.to_owned(), *owner)))
     }
 
-    /// An account.
     pub async fn account(&self, id: AccountId) -> Result<Option<Arc<AccountFacts>>, FactError> {
         let (epoch, today) = (self.epoch(id), self.now.day());
         if let Some(account) = self.cached.accounts.get(&epoch).filter(|it| it.day == today) {

@@ -12,7 +12,7 @@ use super::Store;
 use super::database::{Row, Tx, args, column, digits, each, inconsistent, parsed, sql};
 use super::events::StateChange;
 use super::message_details::unpacked;
-use super::recheck_at_lease::{hold_back, lease_facts};
+use super::recheck_at_lease::{lease_facts, return_to_queue};
 use super::settle::{end, write_states};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, Identifier, MessageId};
@@ -204,7 +204,7 @@ impl Store {
         let accounts: BTreeSet<AccountId> = leases.iter().map(|it| it.account_id).collect();
         let facts = lease_facts(&mut tx, &accounts, &recipients, now).await?;
         let verdict = decide(leases, &facts);
-        hold_back(&mut tx, &verdict.waiting, now).await?;
+        return_to_queue(&mut tx, &verdict.waiting, now).await?;
         let ended = verdict.ended.iter().map(|(it, end)| (it.message_id, it.account_id, *end));
         let unreadable = unreadable.iter().map(|(id, account)| (*id, *account, verdict.unreadable));
         end(&mut tx, &unreadable.chain(ended).collect::<Vec<_>>(), now).await?;

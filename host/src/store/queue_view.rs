@@ -1,4 +1,4 @@
-//! What the queue holds for somebody who asks why mail waits. Nothing is changed.
+//! Read-only queries for the queue list and `waxwing queue why`: what is queued, what it waits for, its last attempt.
 
 use super::Store;
 use super::database::{Row, column, moment_or_none, parsed, sql, word};
@@ -13,10 +13,10 @@ use crate::store::records::Due;
 
 /// Messages of one domain that are counted, at most; of more the answer only tells that there are more.
 pub const MAX_COUNTED: u32 = 20_000;
-/// Octets by which larger messages are grouped.
+/// Due messages larger than `small` are grouped by size in steps of this many octets.
 const SIZE_STEP: u32 = 1 << 20;
 
-/// Messages of one account that stand alike; those that are due by their size, too.
+/// Groups a lane's messages by account, by what they wait for and by state; due messages by size as well.
 const WAITING_IN: &str = "-- waiting_in
     SELECT g.account_id, g.waits_for, g.is_leased, g.due_at <= $2 AS is_due, m.state,
            g.due_at <= $2 AND g.is_wanted = TRUE AS is_wanted,
@@ -36,8 +36,8 @@ const WAITING_IN: &str = "-- waiting_in
 /// Messages of one destination that a list counts; of more it is only said that there are more.
 pub const MAX_LISTED_MESSAGES: u32 = 1_000;
 
-/// From each name to the next one. What stands for a destination is the message that is due first; a lane may look
-/// older than it is where messages were canceled.
+/// Walks the lane names with a loose index scan. The message that is due first represents its destination; the `due_at`
+/// of a lane may be too early where messages were canceled.
 const DESTINATIONS: &str = "-- destinations
     WITH RECURSIVE names (lane) AS (
         SELECT min(lane) FROM lanes WHERE lane > $1 AND lane >= $2
@@ -61,7 +61,7 @@ const DESTINATIONS: &str = "-- destinations
     FROM firsts f CROSS JOIN queue q ON q.message_id = f.first CROSS JOIN messages m ON m.id = f.first
     LEFT JOIN messages o ON o.id = f.oldest";
 
-/// The attempt of an expired lease was never written, so that of a message may be the one before.
+/// The attempt of an expired lease was never recorded, so a message's last attempt can be the one before its count.
 const LAST_ATTEMPTS_IN: &str = "-- last_attempts_in
     SELECT a.route, a.host, a.code, a.enhanced, a.reply, max(a.ended_at) AS ended_at
     FROM (SELECT * FROM (SELECT message_id, attempts FROM queue
@@ -79,7 +79,7 @@ pub struct Queued {
     /// None where this version of the server cannot read it.
     pub recipient: Option<EmailAddress>,
     pub state: MessageState,
-    /// When its last event brought it into that state; a back-off that is renewed brings none.
+    /// When its last event put it into that state. A renewed back-off writes no event.
     pub since: Timestamp,
     pub reason: String,
     pub waits_for: Option<WaitsFor>,
@@ -90,7 +90,7 @@ pub struct Queued {
 /// Messages of one account to one domain that wait for the same.
 #[derive(Debug, Clone)]
 pub struct WaitingGroup {
-    /// One that stands for all of them: due as the first one, as large as the largest.
+    /// A representative: due like the earliest of the group, as large as the largest.
     pub due: Due,
     pub state: MessageState,
     pub waits_for: Option<WaitsFor>,
@@ -110,11 +110,11 @@ pub struct DestinationRow {
     pub oldest_at: Option<Timestamp>,
 }
 
-/// What the last attempt of a message was answered.
+/// The last delivery attempt of a message and the reply that it got.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastAttempt {
     pub ended_at: Timestamp,
-    /// `sandbox`, `direct`, or the name of a smarthost; empty where the attempt did not come so far.
+    /// `sandbox`, `direct`, or the name of a smarthost; empty where the attempt ended before it had a route.
     pub route: String,
     pub host: Option<String>,
     pub code: Option<u16>,
@@ -123,7 +123,7 @@ pub struct LastAttempt {
 }
 
 impl Store {
-    /// What the queue holds of one message; none where nothing is left to be delivered.
+    /// The queue row of one message; none once it is delivered, failed or canceled.
     pub async fn queued(&self, id: MessageId) -> Result<Option<Queued>, StoreError> {
         let row = sql(
             "-- queued
@@ -179,7 +179,7 @@ impl Store {
             .collect()
     }
 
-    /// Destinations for which mail waits, by name, behind `after`, from `from` on.
+    /// Destinations with queued mail, sorted by name: those after `after` (a cursor) and not before `from`.
     pub async fn destinations(
         &self,
         (after, from): (&str, &str),

@@ -48,7 +48,7 @@ pub async fn lease_facts(
 }
 
 /// Takes messages out of their leases that wait; that counts as no attempt.
-pub async fn hold_back(
+pub async fn return_to_queue(
     tx: &mut Tx,
     waiting: &[HeldBack],
     now: Timestamp,

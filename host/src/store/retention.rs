@@ -285,6 +285,7 @@ async fn passed(tx: &mut Tx) -> Result<i64, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::tests::plans::plan;
 
     #[tokio::test]
     async fn no_statement_of_retention_walks_over_a_table() {
@@ -296,11 +297,7 @@ mod tests {
         statements.extend(DROP_MESSAGES);
         statements.extend([DROP_COUNTS, DROP_SUPPRESSIONS]);
         for statement in statements {
-            let mut explain = sql("EXPLAIN QUERY PLAN ");
-            explain.push(statement);
-            let rows = explain.all(&store.db.writer).await.expect("explained");
-            let plan: Vec<String> =
-                rows.iter().map(|row| column(row, "detail").expect("text")).collect();
+            let plan = plan(&store, statement).await.expect("explained");
             let walks = |step: &String| step.starts_with("SCAN") && !step.contains("json_each");
             assert!(!plan.iter().any(walks) && !plan.is_empty(), "{statement}\n{plan:#?}");
             assert!(

@@ -57,7 +57,7 @@ pub struct RetryFilter {
 }
 
 impl Store {
-    /// Makes a deferred message due now, also where its destination is left alone.
+    /// Makes a deferred message due now, also during a back-off from its destination.
     ///
     /// # Errors
     /// The database failed, or there is no such message.

@@ -3,6 +3,7 @@
 mod publish;
 
 use super::Store;
+use super::accounts::first_day;
 use super::database::{
     Row, column, inconsistent, json, json_or_empty, moment, moment_or_none, parsed, sql, word,
 };
@@ -327,7 +328,6 @@ impl Store {
         Ok(versions)
     }
 
-    /// One version.
     pub async fn template_version(
         &self,
         id: TemplateId,
@@ -416,12 +416,13 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<(String, i64)>, StoreError> {
         let rows = sql("-- template_usage
-             WITH RECURSIVE days (day) AS (SELECT $2 - 29 UNION ALL SELECT day + 1 FROM days WHERE day < $2)
+             WITH RECURSIVE days (day) AS (SELECT CAST($3 AS BIGINT) UNION ALL SELECT day + 1 FROM days WHERE day < $2)
              SELECT u.slug, CAST(sum(u.sent) AS BIGINT) AS sent
              FROM days JOIN template_usage u ON u.day = days.day AND u.account_id = $1
              GROUP BY u.slug")
         .bind(account)
         .bind(now.day())
+        .bind(first_day(now.day()))
         .all(&self.db.readers)
         .await?;
         rows.iter().map(|row| Ok((column(row, "slug")?, column(row, "sent")?))).collect()

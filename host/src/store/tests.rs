@@ -10,7 +10,7 @@ mod idempotency;
 mod ledger;
 mod lists;
 mod message_pages;
-mod plans;
+pub mod plans;
 mod queue_view;
 mod cancel;
 mod reports;

@@ -37,13 +37,24 @@ pub struct MemberRow {
     pub since: Timestamp,
 }
 
-/// What became of a change of somebody's role.
+/// What a change of a member is decided on.
+#[derive(Debug, Clone)]
+pub struct MemberFacts {
+    pub is_member: bool,
+    /// The owners of the account, and whether each has chosen a password.
+    pub owners: Vec<(UserId, bool)>,
+    /// Whether the person has a password, is an operator, or is in another account.
+    pub is_known_elsewhere: bool,
+}
+
+/// What becomes of a member of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemberChange {
-    Done,
-    /// Nobody would be left who owns the account and can log in.
-    LastOwner,
-    Missing,
+    Role(Role),
+    /// Out of the account.
+    Out,
+    /// Removed as a person, with all that is the person's.
+    Removed,
 }
 
 /// A person to add.
@@ -258,69 +269,67 @@ impl Store {
         .map(|_| ())
     }
 
-    /// Gives a member of an account another role, or takes the member out. Somebody who has never chosen a password,
-    /// and is in no account any more, is removed.
-    pub async fn change_member(
+    /// Changes a member of an account as `decide` says.
+    ///
+    /// # Errors
+    /// The database failed. What `decide` refuses is within the answer.
+    pub async fn change_member<E>(
         &self,
         account: AccountId,
         user: UserId,
-        role: Option<Role>,
-    ) -> Result<MemberChange, StoreError> {
+        decide: impl Fn(&MemberFacts) -> Result<MemberChange, E>,
+    ) -> Result<Result<(), E>, StoreError> {
         let mut tx = self.db.begin("change_member").await?;
-        if role != Some(Role::Owner) {
-            let owners = sql("-- change_member: owners
-                 SELECT m.user_id, u.password IS NOT NULL AS can_log_in
-                 FROM memberships m JOIN users u ON u.id = m.user_id
-                 WHERE m.account_id = $1 AND m.role = 'owner'")
-            .bind(account)
-            .all(&mut tx)
-            .await?;
-            let (mut is_owner, mut others) = (false, 0);
-            for row in &owners {
-                let can_log_in: bool = column(row, "can_log_in")?;
-                if column::<UserId>(row, "user_id")? == user {
-                    is_owner = can_log_in;
-                } else {
-                    others += u32::from(can_log_in);
-                }
-            }
-            if is_owner && others == 0 {
-                return Ok(MemberChange::LastOwner);
-            }
-        }
-        let changed = match role {
-            Some(role) => {
+        let owners = sql("-- change_member: owners
+             SELECT m.user_id, u.password IS NOT NULL AS can_log_in
+             FROM memberships m JOIN users u ON u.id = m.user_id
+             WHERE m.account_id = $1 AND m.role = 'owner'")
+        .bind(account)
+        .all(&mut tx)
+        .await?;
+        let person = sql("-- change_member: person
+             SELECT EXISTS (SELECT 1 FROM memberships WHERE user_id = $1 AND account_id = $2) AS is_member,
+                    EXISTS (SELECT 1 FROM users
+                            WHERE id = $1 AND (password IS NOT NULL OR is_operator <> 0))
+                    OR EXISTS (SELECT 1 FROM memberships WHERE user_id = $1 AND account_id <> $2) AS is_known")
+        .bind(user)
+        .bind(account)
+        .one(&mut tx)
+        .await?;
+        let owner = |row: &Row| Ok((column(row, "user_id")?, column(row, "can_log_in")?));
+        let facts = MemberFacts {
+            is_member: column(&person, "is_member")?,
+            owners: owners.iter().map(owner).collect::<Result<_, StoreError>>()?,
+            is_known_elsewhere: column(&person, "is_known")?,
+        };
+        let change = match decide(&facts) {
+            Ok(change) => change,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        match change {
+            MemberChange::Role(role) => {
                 sql("-- change_member
-                 UPDATE memberships SET role = $3 WHERE user_id = $1 AND account_id = $2")
+                     UPDATE memberships SET role = $3 WHERE user_id = $1 AND account_id = $2")
                 .bind(user)
                 .bind(account)
                 .bind(role.as_str())
                 .run(&mut tx)
-                .await?
+                .await?;
             }
-            None => {
+            MemberChange::Out => {
                 sql("-- change_member: out
-                 DELETE FROM memberships WHERE user_id = $1 AND account_id = $2")
+                     DELETE FROM memberships WHERE user_id = $1 AND account_id = $2")
                 .bind(user)
                 .bind(account)
                 .run(&mut tx)
-                .await?
+                .await?;
             }
-        };
-        if changed == 0 {
-            return Ok(MemberChange::Missing);
-        }
-        let is_left = sql("-- change_member: left
-             SELECT 1 AS one FROM users u WHERE u.id = $1 AND u.password IS NULL AND u.is_operator = 0
-               AND NOT EXISTS (SELECT 1 FROM memberships WHERE user_id = u.id)")
-        .bind(user)
-        .optional(&mut tx)
-        .await?;
-        if is_left.is_some() {
-            delete_user(&mut tx, user).await?;
+            MemberChange::Removed => {
+                delete_user(&mut tx, user).await?;
+            }
         }
         tx.commit().await?;
-        Ok(MemberChange::Done)
+        Ok(Ok(()))
     }
 
     /// Removes a person with all that is the person's; answers whether there was one.

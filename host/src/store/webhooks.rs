@@ -22,7 +22,6 @@ pub use attempts::{DeliveryAttempt, DueDelivery, EndpointHistory, NextAttempt, W
 pub use deliveries::{DeliveryPage, DeliveryRow, DeliveryState, TestDelivery};
 pub use fan_out::{Backlog, EventSubject, MessageSubject, NewDelivery, PublishedEvent};
 
-/// A webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookRow {
     pub id: WebhookId,

@@ -108,7 +108,7 @@ pub async fn replay(
             (brought.component.clone(), brought.signature.clone())
         } else {
             let gone = || ReplayError::ComponentGone { digest: row.digest.clone() };
-            (plugins.component(&row.digest).ok_or_else(gone)?, None)
+            (plugins.component(&row.digest).await.ok_or_else(gone)?, None)
         };
         let candidate = Candidate {
             slot,

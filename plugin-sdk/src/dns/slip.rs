@@ -1,20 +1,20 @@
-//! Slips of the hand between a suggested value and the record: what was typed or pasted along.
+//! Copy-and-paste mistakes in a TXT record: quotation marks, zone-file escapes or invisible characters in its value.
 
-/// What is in a value that does not belong there, and without which it would be right.
+/// A kind of stray character without which the record's value would be right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slip {
     /// Quotation marks that became part of the value.
     Quotes,
     /// Backslashes: escapes of zone files that became part of the value.
     Backslashes,
-    /// Characters that look like others or like nothing, as word processors make them.
+    /// Invisible or look-alike characters, such as curly quotation marks from a word processor.
     Foreign,
     /// More than one of these.
     Several,
 }
 
 impl Slip {
-    /// What is wrong, as the end of "This record …".
+    /// What is wrong and what to do, as the end of a sentence that begins "This record …".
     #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl Slip {
     }
 }
 
-/// The slip without which `record` would be `right`.
+/// Finds the first kind of stray character whose removal makes `record` pass `right`.
 pub fn slip(record: &str, right: impl Fn(&str) -> bool) -> Option<Slip> {
     [Slip::Quotes, Slip::Backslashes, Slip::Foreign, Slip::Several].into_iter().find(|it| {
         let mended = it.mend(record);

@@ -127,7 +127,7 @@ fn item(list: &'static str, index: usize) -> &'static str {
 }
 
 /// A tag longer than this is none: the standard has 35 characters in mind.
-const LONGEST_TAG: usize = 64;
+const MAX_TAG_BYTES: usize = 64;
 
 /// A tag in its parts.
 struct Tag {
@@ -141,7 +141,7 @@ struct Tag {
 impl Tag {
     fn parse(tag: &str) -> Option<Self> {
         let tag = tag.trim();
-        if tag.len() > LONGEST_TAG {
+        if tag.len() > MAX_TAG_BYTES {
             return None;
         }
         let mut parts = tag.split(['-', '_']);

@@ -63,6 +63,18 @@ async fn a_destination_that_refuses_connections_is_named_with_its_back_off() {
     assert!(text.starts_with("1 message to recipient.example waits.\n"), "{text}");
     assert!(text.contains("What to do: "), "{text}");
 
+    let queue = server.cli(&["queue", "list"]);
+    let [destination] = queue.as_array().map(Vec::as_slice).unwrap_or_default() else {
+        panic!("one destination: {queue}");
+    };
+    assert_eq!(
+        (&destination["domain"], &destination["messages"], &destination["waitsFor"]),
+        (&json!("recipient.example"), &json!(1), &json!("back_off")),
+    );
+    assert!(destination["until"].is_string() && destination["oldestAt"].is_string(), "{queue}");
+    let behind = server.cli(&["queue", "list", "--after", "recipient.example"]);
+    assert_eq!(behind, json!([]));
+
     smarthost.start_again();
     assert_eq!(server.cli(&["message", "retry", &id]), json!({"due": 1}));
     let seen = || async {
@@ -164,7 +176,11 @@ async fn what_is_not_there_is_an_error_and_an_account_sees_its_own_mail_alone() 
     let (_, stranger) = server.make_key(&stranger.id, &["--scope", "admin"]);
     let other = get(&server, &stranger, &format!("/v1/messages/{id}/why")).await;
     other.assert_refused(404, "NOT_FOUND");
-    for path in [format!("/v1/queue/messages/{id}"), "/v1/queue/domains/recipient.example".into()] {
+    for path in [
+        format!("/v1/queue/why?message={id}"),
+        "/v1/queue/why?domain=recipient.example".into(),
+        "/v1/queue".into(),
+    ] {
         get(&server, &stranger, &path).await.assert_refused(403, "FORBIDDEN");
         get(&server, "wx_live_nothing", &path).await.assert_refused(401, "UNAUTHORIZED");
     }

@@ -157,7 +157,7 @@ async fn a_renderer_whose_every_answer_differs_waits_after_its_shadow() {
     }
     let view = server.at_stage(RENDERER, "waiting").await;
     let why = &view["candidate"]["waits"];
-    assert_eq!(why, "all 5 calls in the shadow were answered otherwise", "{view:#}");
+    assert_eq!(why, "all 5 shadow calls were answered differently from now", "{view:#}");
     let decision = sent(&server, 6).await;
     assert_eq!(of_kind(&decision, "renderer")["digest"], a.digest);
 }

@@ -10,7 +10,7 @@ use waxwing_tests::{Answer, Launch, Server};
 use super::{Component, PLAN, note, reason, sent, server};
 
 /// Everything that an operator may do.
-const ROUTES: [(&str, &str); 14] = [
+const ROUTES: [(&str, &str); 15] = [
     ("GET", "/v1/plugins"),
     ("GET", "/v1/plugins/plan-policy"),
     ("GET", "/v1/plugins/plan-policy/logs"),
@@ -20,8 +20,9 @@ const ROUTES: [(&str, &str); 14] = [
     ("POST", "/v1/plugins/plan-policy/disable"),
     ("POST", "/v1/plugins/plan-policy/shadow?calls=1"),
     ("POST", "/v1/plugins/plan-policy/impact"),
-    ("GET", "/v1/queue/messages/{id}"),
-    ("GET", "/v1/queue/domains/example.com"),
+    ("GET", "/v1/queue"),
+    ("GET", "/v1/queue/why?message={id}"),
+    ("GET", "/v1/queue/why?domain=example.com"),
     ("GET", "/v1/decisions"),
     ("GET", "/v1/decisions/{id}"),
     ("POST", "/v1/decisions/{id}/replay"),

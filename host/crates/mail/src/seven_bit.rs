@@ -1,5 +1,5 @@
-//! A message encoded so that every server takes it: in seven bits, for one without 8BITMIME (RFC 6152
-//! section 3), or in lines of at most 998 octets (RFC 5322 section 2.1.1).
+//! Re-encodes a message as quoted-printable or base64 for its next hop: to 7-bit for one without 8BITMIME (RFC 6152
+//! section 3, the 8BITMIME downgrade), or to lines of at most 998 octets (RFC 5322 section 2.1.1).
 //!
 //! Only the parts change that must, and of their headers only Content-Transfer-Encoding and, in seven
 //! bits, fields that are not ASCII; every other byte stays unchanged and in its place. What a reader
@@ -25,7 +25,7 @@ use super::field::{InvalidHeader, Message, unfold};
 /// Octets of a line without its end (RFC 5322 section 2.1.1), at most.
 pub const MAX_LINE: usize = 998;
 const MAX_DEPTH: usize = 50;
-/// Octets of a Content-Type; reading it takes time by the square.
+/// Octets of a Content-Type, at most: the parser takes quadratic time.
 const MAX_VALUE: usize = 4_000;
 const ENCODING: &str = "Content-Transfer-Encoding";
 
@@ -33,16 +33,18 @@ const ENCODING: &str = "Content-Transfer-Encoding";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CannotConvert {
     /// A header field with octets over 127 that only SMTPUTF8 could carry.
-    #[error("a header field of the message is not ASCII")]
+    #[error("a header field of the message is not ASCII and needs SMTPUTF8")]
     Header,
     /// A line of a part's header that is too long.
     #[error("the header of a part has a line over {MAX_LINE} octets")]
     LongHeader,
     /// A signature covers the octets as they are (RFC 1847).
-    #[error("the part of it that must be encoded is signed")]
+    #[error("a part of the message that must be re-encoded is signed")]
     Signed,
     /// A part may not be encoded, or is not encoded as it says.
-    #[error("the part of it that must be encoded may not be, or is not what its header says")]
+    #[error(
+        "a part of the message that must be re-encoded has a type that forbids it or a wrong header"
+    )]
     Encoding,
     /// The header of a part is malformed.
     #[error("a header of the message is malformed: {0}")]
@@ -61,10 +63,10 @@ pub fn is_eight_bit(raw: &[u8]) -> bool {
     !raw.is_ascii()
 }
 
-/// The same message without an octet over 127. It has to be signed (DKIM) after this, not before.
+/// The same message without an octet over 127. DKIM-sign after this, not before.
 ///
 /// # Errors
-/// That would change what it says, or break a signature within.
+/// The conversion would change the decoded content, or break a signature inside the message.
 pub fn to_seven_bit(raw: &[u8]) -> Result<Vec<u8>, CannotConvert> {
     rewrite(raw, Goal::SevenBit)
 }
@@ -72,7 +74,7 @@ pub fn to_seven_bit(raw: &[u8]) -> Result<Vec<u8>, CannotConvert> {
 /// The same message with no line over 998 octets; its own header is unchanged.
 ///
 /// # Errors
-/// That would change what it says, or break a signature within.
+/// The conversion would change the decoded content, or break a signature inside the message.
 pub fn to_short_lines(raw: &[u8]) -> Result<Vec<u8>, CannotConvert> {
     let output = rewrite(raw, Goal::ShortLines)?;
     // What stands between parts, such as a boundary line with blanks behind it.
@@ -133,13 +135,13 @@ struct Entity<'a> {
 /// What an entity holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
-    /// Parts; those that do not say what they are, are of the other kind (RFC 2046 section 5.1.5).
+    /// A multipart: its boundary, and the default kind of parts without Content-Type (RFC 2046 section 5.1.5).
     Multipart(String, Box<Kind>),
     /// `multipart/signed`.
     Signed,
     /// `message/rfc822`.
     Message,
-    /// Another message, or a multipart without boundary: never encoded.
+    /// Any other `message/*`, such as `message/partial` or `message/delivery-status`: may not be re-encoded.
     Rigid,
     /// Everything else.
     Leaf,
@@ -156,18 +158,18 @@ enum Place {
     Part,
 }
 
-/// How content is encoded.
+/// The Content-Transfer-Encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Encoding {
-    /// Not, and it does not say that it might have 8-bit content.
+    /// Absent or `7bit`.
     SevenBit,
-    /// Not, and it says so.
+    /// `8bit` or `binary`.
     EightBit,
-    /// In a way that leaves only ASCII, or in a way that nobody knows.
+    /// `base64`, `quoted-printable`, unknown, or given more than once.
     Encoded,
 }
 
-/// Writes an entity as the goal wants it. Content that needs no change goes through unchanged, however malformed.
+/// Re-encodes an entity for the goal. Content that already meets the goal is copied, however malformed.
 fn convert(
     whole: &[u8],
     default: Kind,
@@ -198,7 +200,7 @@ impl<'a> Entity<'a> {
         let message = Message::split(whole)?;
         let fields = message.fields.iter().map(|field| match goal {
             Goal::SevenBit if !field.whole.is_ascii() => {
-                // The message's own fields were encoded when it came, where they can be.
+                // The top-level fields were already encoded at submission where possible.
                 let is_own = place == Place::Message;
                 let encoded = encoded_header::encode(field).ok().filter(|_| !is_own);
                 encoded.map(Cow::Owned).ok_or(CannotConvert::Header)
@@ -261,8 +263,8 @@ impl<'a> Entity<'a> {
         }
     }
 
-    /// What is base64 or quoted-printable in one endless line, in lines. Octets over 127 in such a part
-    /// are no encoding, and stay what they are.
+    /// Wraps base64 or quoted-printable content that has over-long lines. For the 7-bit goal it fails: octets over 127
+    /// are not valid in such a part.
     fn write_encoded_anew(&self, output: &mut Vec<u8>) -> Result<(), CannotConvert> {
         let body = self.message.body;
         if self.goal == Goal::SevenBit || self.kind != Kind::Leaf {

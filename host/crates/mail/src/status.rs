@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-mod words;
+mod refusal_text;
 #[cfg(test)]
 mod tests;
 
@@ -95,7 +95,7 @@ fn is_bare(reply: ServerReply<'_>) -> bool {
     reply.stage == Stage::Recipient
         && reply.enhanced.is_none()
         && matches!(reply.code, Some(550 | 551 | 553))
-        && !words::has_other_reason(reply.text)
+        && !refusal_text::has_other_reason(reply.text)
 }
 
 /// Whether a permanent refusal is one of the address.
@@ -106,26 +106,26 @@ fn is_dead_address(reply: ServerReply<'_>) -> bool {
     match reply.enhanced.map(EnhancedCode::parts) {
         // No such mailbox, no such system, bad syntax, moved, no mail here (RFC 7505).
         Some((StatusClass::Permanent, 1, 1 | 2 | 3 | 6 | 10)) => {
-            !words::cites_reputation(reply.text)
+            !refusal_text::cites_reputation(reply.text)
         }
         // Disabled; Gmail replies it also for a mailbox that gets too much.
-        Some((StatusClass::Permanent, 2, 1)) => !words::has_other_reason(reply.text),
+        Some((StatusClass::Permanent, 2, 1)) => !refusal_text::has_other_reason(reply.text),
         // No route; Postfix replies it also after a malformed DNS answer.
-        Some((StatusClass::Permanent, 4, 4)) => !words::cites_dns_failure(reply.text),
+        Some((StatusClass::Permanent, 4, 4)) => !refusal_text::cites_dns_failure(reply.text),
         // Exchange Online replies this for an address that its directory does not hold.
-        Some((StatusClass::Permanent, 4, 1)) => words::not_in_directory(reply.text),
+        Some((StatusClass::Permanent, 4, 1)) => refusal_text::not_in_directory(reply.text),
         // General codes, no more than 550; 5.1.351 is Exchange Online's for a refusal by another server.
         // Yandex replies `5.7.1 No such user!`.
         Some(
             (StatusClass::Permanent, 0 | 1 | 2 | 3 | 5, 0)
             | (StatusClass::Permanent, 1, 351)
             | (StatusClass::Permanent, 7, 1),
-        ) => words::names_dead_address(reply.text),
+        ) => refusal_text::names_dead_address(reply.text),
         // The code of another class contradicts the reply's.
         Some(_) => false,
         // Yahoo replies 552 also where there is no mailbox.
         None => match reply.code {
-            Some(550..=554) | None => words::names_dead_address(reply.text),
+            Some(550..=554) | None => refusal_text::names_dead_address(reply.text),
             Some(_) => false,
         },
     }

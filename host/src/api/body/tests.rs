@@ -1,3 +1,4 @@
+use http::StatusCode;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};

@@ -157,7 +157,7 @@ fn no_get_documents_a_refusal_of_a_body_or_of_a_change() {
     }
 }
 
-/// What the code says: `Problem::new(…, "CODE", …)`, and the codes of refusals.
+/// What the code says: the words of `problem::Code`, and those of refusals.
 #[test]
 fn every_code_that_a_problem_can_have_is_in_the_table_and_no_other() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

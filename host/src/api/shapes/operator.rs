@@ -23,7 +23,7 @@ pub struct Slot {
     /// `active`, `disabled` or `empty`.
     #[schema(value_type = String)]
     state: Standing,
-    /// `renderer`, `domain` or `plan`.
+    /// `renderer`, `domain`, `plan` or `mjml`.
     #[schema(value_type = Option<String>)]
     kind: Option<Kind>,
     /// Whose calls it answers: `server`, `plan …`, `account …` or `domain …`.

@@ -5,13 +5,16 @@ mod words;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::page::{Listed, PAGED, Page, PageDoc};
 use crate::clock::Timestamp;
 use crate::delivery::outcome::{Backoff, RouteTaken};
-use crate::delivery::queue::why::{HealthState, HostsHealth, Waiting, WhyDomain, WhyMessage};
+use crate::delivery::queue::why::{
+    HealthState, HostsHealth, Waiting, WhyDestination, WhyDomain, WhyMessage,
+};
 use crate::delivery::shaping::reason::Reason;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
-use crate::store::{LastAttempt, MAX_COUNTED, MessageRow};
+use crate::store::{LastAttempt, MAX_COUNTED, MAX_LISTED_MESSAGES, MessageRow};
 use words::{Words, named};
 
 pub use words::Audience;
@@ -131,6 +134,43 @@ pub struct QueuedDomain {
     pub last_attempt: Option<LastReply>,
 }
 
+/// Why a message waits, or all mail to a domain.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum WhyQueued {
+    Message(Box<QueuedMessage>),
+    Domain(Box<QueuedDomain>),
+}
+
+/// A destination for which mail waits.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QueuedDestination {
+    /// A recipient domain, or `sandbox`.
+    domain: String,
+    /// Messages that wait.
+    messages: u32,
+    /// Whether there are more: 1,000 are counted.
+    has_more: bool,
+    /// Attempts that are under way.
+    under_way: u32,
+    /// When the oldest of the counted messages was accepted; null where it has just left.
+    #[schema(format = "date-time")]
+    oldest_at: Option<String>,
+    /// What the message waits for that is due first.
+    waits_for: WaitReason,
+    /// The same in a sentence.
+    explanation: String,
+    /// When that message may go on, if that is known.
+    #[schema(format = "date-time")]
+    until: Option<String>,
+    /// What can be done about it.
+    advice: Option<String>,
+}
+
+/// Destinations, by name.
+pub type QueuePage = Page<QueuedDestination>;
+
 /// Messages to one domain that wait for the same. Those of one account, and of about one size, that are due were
 /// judged together.
 #[derive(Debug, Serialize, ToSchema)]
@@ -207,6 +247,32 @@ impl QueuedMessage {
             next,
             advice,
             last_attempt: last.map(|it| LastReply::new(it, audience)),
+        }
+    }
+}
+
+impl Listed for QueuedDestination {
+    const PAGE: PageDoc = PageDoc {
+        name: "QueuePage",
+        about: "Destinations for which mail waits.",
+        data: "The destinations, by name.",
+        ..PAGED
+    };
+}
+
+impl From<WhyDestination> for QueuedDestination {
+    fn from(it: WhyDestination) -> Self {
+        let group = QueuedGroup::of_one(&it.first, it.messages);
+        Self {
+            domain: it.lane,
+            messages: it.messages,
+            has_more: it.messages >= MAX_LISTED_MESSAGES,
+            under_way: it.leased,
+            oldest_at: it.oldest_at.map(Timestamp::rfc3339),
+            waits_for: group.waits_for,
+            explanation: group.explanation,
+            until: group.until,
+            advice: group.advice,
         }
     }
 }
@@ -318,10 +384,8 @@ impl From<&Waiting> for WaitReason {
         match waiting {
             Waiting::Scheduled => Self::Scheduled,
             Waiting::Retry => Self::Retry,
-            Waiting::BackingOff(Backoff { account: None, .. })
-            | Waiting::AfterBackOff { account: None, .. } => Self::BackOff,
-            Waiting::BackingOff(Backoff { account: Some(_), .. })
-            | Waiting::AfterBackOff { account: Some(_), .. } => Self::AccountBackOff,
+            Waiting::AfterBackOff { account: None, .. } => Self::BackOff,
+            Waiting::AfterBackOff { account: Some(_), .. } => Self::AccountBackOff,
             Waiting::UnresolvedMx(_) => Self::UnresolvedMx,
             Waiting::AccountSuspended(_) => Self::AccountSuspended,
             Waiting::Ending(_) => Self::Ending,
@@ -368,7 +432,7 @@ mod tests {
         let suspended = accounts.map(|it| (why(Waiting::AccountSuspended(it), None), 1));
         let found = [
             (why(waits_for, Some(later)), 2),
-            (why(Waiting::BackingOff(backoff), Some(NOW)), 3),
+            (why(Waiting::Held(Reason::BackOff(backoff), None), Some(NOW)), 3),
             (why(Waiting::Sending, None), 1),
         ];
         let groups = by_reason(&[&suspended[..], &found].concat());

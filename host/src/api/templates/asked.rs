@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::author::Author;
 use super::fields::{Fields, if_match};
 use crate::api::body::{self, Memory};
-use crate::api::problem::Problem;
+use crate::api::problem::{Code, Problem};
 use crate::api::state::Api;
 use crate::authoring::Place;
 use crate::journey::accept::refusal::Refusal;
@@ -86,7 +86,7 @@ async fn named(request: &mut Request) -> Result<(TemplateKind, String), Problem>
         request.extract_parts::<Extension<TemplateKind>>().await.map_err(|_| none())?;
     let Path(slug) = request.extract_parts::<Path<String>>().await.map_err(|_| {
         let message = format!("there is no {} of this name", kind.as_str());
-        Problem::new(http::StatusCode::NOT_FOUND, "NOT_FOUND", message)
+        Problem::new(Code::NotFound, message)
     })?;
     Ok((kind, slug))
 }

@@ -1,13 +1,12 @@
 //! Who may write templates: a key of scope `templates`, its own account's; those that all accounts share, an operator.
 
 use axum::extract::FromRequestParts;
-use http::StatusCode;
 use http::request::Parts;
 
 use crate::account::key::{Mode, Scope};
 use crate::api::admin::authenticated;
 use crate::api::operator::Operator;
-use crate::api::problem::Problem;
+use crate::api::problem::{Code, Problem};
 use crate::api::query;
 use crate::api::request_context;
 use crate::api::shapes::{Owner, OwnerQuery};
@@ -122,7 +121,7 @@ impl Author {
         // A text that is no slug names nothing.
         let Ok(slug) = slug.parse::<Slug>() else {
             let message = format!("there is no {} of this name", kind.as_str());
-            return Err(Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message));
+            return Err(Problem::new(Code::NotFound, message));
         };
         let place = Place { owner: self.owner(), kind, slug };
         self.may_write(&place)?;

@@ -3,14 +3,14 @@
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use http::{StatusCode, header};
+use http::header;
 use serde::Deserialize;
 
 use super::asked::{self, Purpose};
 use super::author::Author;
 use super::refused::refused;
 use crate::api::body;
-use crate::api::problem::Problem;
+use crate::api::problem::{Code, Problem};
 use crate::api::request_context::ChangedNothing;
 use crate::api::shapes::TemplateImport;
 use crate::api::state::Api;
@@ -108,7 +108,7 @@ pub async fn import(
             return Ok(author);
         }
         let message = "the body must be a zip file, with the header Content-Type: application/zip";
-        Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message))
+        Err(Problem::new(Code::UnsupportedMediaType, message))
     });
     let query = crate::api::query::read::<ImportQuery>(request.uri());
     let (author, query) = match author.and_then(|author| query.map(|query| (author, query))) {
@@ -149,7 +149,7 @@ async fn zip(files: Files) -> Result<Response, Problem> {
     let packed = tokio::task::spawn_blocking(move || archive::pack(&files)).await;
     let bytes = packed.map_err(|_| stopped())?.map_err(|error| {
         let message = format!("the zip file {error}; export the templates one by one");
-        Problem::new(StatusCode::CONFLICT, "CONFLICT", message)
+        Problem::new(Code::Conflict, message)
     })?;
     let headers = [
         (header::CONTENT_TYPE, "application/zip"),

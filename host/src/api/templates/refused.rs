@@ -1,15 +1,13 @@
 //! Why an author's request is refused, over HTTP.
 
-use http::StatusCode;
-
-use crate::api::problem::Problem;
+use crate::api::problem::{Code, Problem};
 use crate::authoring::error::AuthoringError;
 use crate::authoring::finding::Finding;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 
 pub fn refused(error: AuthoringError) -> Problem {
     let message = error.to_string();
-    let conflict = || Problem::new(StatusCode::CONFLICT, "CONFLICT", message.clone());
+    let conflict = || Problem::new(Code::Conflict, message.clone());
     match error {
         AuthoringError::Store(error) => error.into(),
         AuthoringError::Plugin(failure) => {
@@ -25,9 +23,7 @@ pub fn refused(error: AuthoringError) -> Problem {
         AuthoringError::Refused(refused) => refused.into(),
         AuthoringError::Missing { .. }
         | AuthoringError::NoVersion { .. }
-        | AuthoringError::NoRecipient { .. } => {
-            Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
-        }
+        | AuthoringError::NoRecipient { .. } => Problem::new(Code::NotFound, message),
         AuthoringError::NoExample { .. } => Refusal::fault("example", "unknown", message).into(),
         AuthoringError::NoStarter { .. } => Refusal::fault("starter", "unknown", message).into(),
         AuthoringError::Full { .. } => Refusal::Forbidden { message, retry_after_s: None }.into(),
@@ -64,7 +60,7 @@ fn fault(it: &Finding) -> Fault {
 #[must_use]
 pub fn absent_or_refused(error: AuthoringError) -> Problem {
     if matches!(error, AuthoringError::Unpublished { .. }) {
-        Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
+        Problem::new(Code::NotFound, error.to_string())
     } else {
         refused(error)
     }

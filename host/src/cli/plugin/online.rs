@@ -185,6 +185,28 @@ impl Connection {
         self.answer(self.request(Method::GET, path).query(query)).await
     }
 
+    /// The items of a list behind `after`, page by page, until there are as many as wanted; a page may be short.
+    pub async fn items(
+        &self,
+        path: &str,
+        filter: &[(&str, String)],
+        wanted: u32,
+        mut after: Option<String>,
+    ) -> Result<Vec<Value>, OnlineError> {
+        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+        let mut found = Vec::new();
+        while found.len() < wanted {
+            let mut query = filter.to_vec();
+            query.push(("limit", (wanted - found.len()).to_string()));
+            query.extend(after.take().map(|it| ("after", it)));
+            let mut page = self.get(path, &query).await?;
+            found.extend(page["data"].as_array_mut().map(std::mem::take).unwrap_or_default());
+            let Some(next) = page["next"].as_str() else { break };
+            after = Some(next.to_owned());
+        }
+        Ok(found)
+    }
+
     /// Gives an order.
     pub async fn post(&self, path: &str, query: &[(&str, String)]) -> Result<Value, OnlineError> {
         self.answer(self.request(Method::POST, path).query(query)).await

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::operating::{Operating, Order, done, record};
 use crate::account::AccountState;
 use crate::account::brand::BrandChanges;
-use crate::account::plan::Plan;
+use crate::account::plan::{BadPlanName, Plan};
 use crate::clock::Timestamp;
 use crate::dashboard::credits::LedgerLine;
 use crate::dashboard::form::Form;
@@ -126,7 +126,7 @@ impl AccountLine {
             balance: number(row.balance.0),
             month: number(i64::try_from(row.sent_month).unwrap_or(i64::MAX)),
             bounced: sent.bounced_per_mille().map(|it| format!("{}.{} %", it / 10, it % 10)),
-            is_risky: sent.is_risky(),
+            is_risky: accounts::is_risky(sent),
             since: When::of(account.created_at, now),
         }
     }
@@ -177,13 +177,17 @@ pub async fn create(State(dashboard): State<Dashboard>, order: Order) -> Result<
     let api = &dashboard.api;
     let (name, plan) = (form.get("name").trim().to_owned(), form.get("plan").trim().to_owned());
     let is_own = form.get("own") == "on";
-    let made = match choice(&plan, is_own) {
+    let made = match choice(&plan, form.get("own")) {
         Ok(plan) => {
             let new = NewAccount { name: name.clone(), plan, sender: None, strict: false };
-            let (brand, named) = (BrandChanges::default(), named(&dashboard));
+            let (brand, named) =
+                (BrandChanges::default(), plans::names_of_server(&dashboard.api.plugins));
             accounts::create(&api.store, new, &brand, &named, api.clock.now()).await
         }
-        Err(fault) => return again(&dashboard, &visitor, (name, plan, is_own), fault).await,
+        Err(error) => {
+            let fault = sentence(&error.to_string());
+            return again(&dashboard, &visitor, (name, plan, is_own), fault).await;
+        }
     };
     match made {
         Ok(row) => {
@@ -274,7 +278,7 @@ pub async fn change_plan(
 ) -> Result<Response, Failure> {
     let Order { visitor, form } = order;
     let id = id_of(&id)?;
-    let fault = match choice(form.get("plan").trim(), form.get("own") == "on") {
+    let fault = match choice(form.get("plan").trim(), form.get("own")) {
         Ok(plan) => {
             let change = AccountChange { plan: Some(plan), ..AccountChange::default() };
             match changed(&dashboard, &visitor, id, change).await {
@@ -283,7 +287,7 @@ pub async fn change_plan(
                 Err(error) => words(&error),
             }
         }
-        Err(fault) => fault,
+        Err(error) => sentence(&error.to_string()),
     };
     let mut again = account_page(&dashboard, &visitor, id).await?;
     again.plan_fault = Some(fault);
@@ -309,7 +313,7 @@ pub async fn suspend(
     Path(id): Path<String>,
     order: Order,
 ) -> Result<Response, Failure> {
-    turned(&dashboard, &order.visitor, id_of(&id)?, AccountState::Suspended).await
+    set_state(&dashboard, &order.visitor, id_of(&id)?, AccountState::Suspended).await
 }
 
 pub async fn resume(
@@ -317,10 +321,10 @@ pub async fn resume(
     Path(id): Path<String>,
     order: Order,
 ) -> Result<Response, Failure> {
-    turned(&dashboard, &order.visitor, id_of(&id)?, AccountState::Active).await
+    set_state(&dashboard, &order.visitor, id_of(&id)?, AccountState::Active).await
 }
 
-async fn turned(
+async fn set_state(
     dashboard: &Dashboard,
     visitor: &Visitor,
     id: AccountId,
@@ -351,7 +355,15 @@ async fn changed(
         (None, Some(state)) => state.as_str().to_owned(),
         (None, None) => String::new(),
     };
-    accounts::change(&api.store, None, id, change, &named(dashboard), api.clock.now()).await?;
+    accounts::change(
+        &api.store,
+        None,
+        id,
+        change,
+        &plans::names_of_server(&dashboard.api.plugins),
+        api.clock.now(),
+    )
+    .await?;
     let change = PersonsChange {
         user: (visitor.person.user.id, &visitor.person.user.email),
         account: Some(id),
@@ -416,11 +428,10 @@ fn id_of(text: &str) -> Result<AccountId, Failure> {
     text.parse().map_err(|_| Failure::Missing)
 }
 
-fn choice(plan: &str, is_own: bool) -> Result<PlanChoice, String> {
-    let plan: Plan = plan
-        .parse()
-        .map_err(|error: crate::account::plan::BadPlanName| sentence(&error.to_string()))?;
-    Ok(if is_own { PlanChoice::Own(plan) } else { PlanChoice::Known(plan) })
+/// The plan of a form, whose box says that the operator's own policy has it.
+fn choice(plan: &str, own: &str) -> Result<PlanChoice, BadPlanName> {
+    let plan: Plan = plan.parse()?;
+    Ok(if own == "on" { PlanChoice::Own(plan) } else { PlanChoice::Known(plan) })
 }
 
 fn words(error: &AccountError) -> String {
@@ -436,14 +447,7 @@ fn words(error: &AccountError) -> String {
     }
 }
 
-/// The plans that the policy of the whole server names.
-fn named(dashboard: &Dashboard) -> Vec<String> {
-    let policy = dashboard.api.plugins.serving(Kind::Plan, &Binding::Server);
-    let named = plans::named_by(&policy).unwrap_or_default();
-    named.into_iter().map(|it| it.plan.name).collect()
-}
-
 /// What is offered where a plan is typed.
 fn known(dashboard: &Dashboard) -> Vec<String> {
-    plans::known(&named(dashboard))
+    plans::known(&plans::names_of_server(&dashboard.api.plugins))
 }

@@ -365,7 +365,7 @@ pub async fn order(
         Err(
             error @ (OrderError::NothingToActivate(_)
             | OrderError::NothingBefore(_)
-            | OrderError::Taken(_)
+            | OrderError::BindingTaken(_)
             | OrderError::NothingToShadow(_)),
         ) => {
             let fault = Some(sentence(&error.to_string()));

@@ -168,7 +168,7 @@ pub async fn show(
     page(&destination_page(frame, link, shown, now))
 }
 
-/// Makes all deferred messages of a destination due, also where it is left alone.
+/// Makes all deferred messages of a destination due, also during a back-off from it.
 pub async fn try_now(
     State(dashboard): State<Dashboard>,
     Path(destination): Path<String>,

@@ -4,7 +4,6 @@
 use std::net::{IpAddr, SocketAddr};
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -14,7 +13,7 @@ use super::outbound_message::OutboundMessage;
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::outcome::{Contact, Deferral, Outcome, ReplyCode, Report, RouteTaken};
 use crate::delivery::shaping::backoff::Health;
-use crate::delivery::shaping::destination::Destination;
+use crate::delivery::shaping::destination::{CONNECTION_WAIT, Destination};
 use crate::delivery::shaping::unresponsive::UnresponsiveAddresses;
 use crate::delivery::smtp::{
     Broken, Cause, Dial, Envelope, Login, Refused, Security, Session, Stage, Timeouts, TlsClient,
@@ -23,8 +22,6 @@ use crate::delivery::smtp::{
 use crate::id::AccountId;
 use crate::message::address::EmailAddress;
 
-/// How long a message waits for a connection to an operator other than its destination.
-const CONNECTION_WAIT: Duration = Duration::from_secs(30);
 const MAX_ADDRESSES: usize = 8;
 
 #[derive(Debug)]

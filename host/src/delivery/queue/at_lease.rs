@@ -17,6 +17,8 @@ pub const UNREADABLE: End = End {
     state: MessageState::Failed,
     reason: "the stored message cannot be read by this version of the server",
 };
+const SUPPRESSED: End =
+    End { state: MessageState::Suppressed, reason: "the recipient is on the suppression list" };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AtLease {
@@ -26,7 +28,8 @@ pub enum AtLease {
         waits_for: WaitsFor,
         reason: &'static str,
     },
-    Never(End),
+    /// Its recipient was suppressed after it was accepted.
+    Suppressed,
 }
 
 /// Decides on claimed messages. Those to suppressed recipients end, and those of suspended accounts wait.
@@ -48,7 +51,7 @@ pub fn decide(leases: Vec<Lease>, facts: &LeaseFacts, now: Timestamp) -> LeaseVe
                 let until = now.after(SUSPENDED_RECHECK);
                 verdict.waiting.push(HeldBack { lease, until, waits_for, reason });
             }
-            AtLease::Never(end) => verdict.ended.push((lease, end)),
+            AtLease::Suppressed => verdict.ended.push((lease, SUPPRESSED)),
         }
     }
     verdict
@@ -67,8 +70,7 @@ pub fn recheck(
     }
     let address = recipient.map(EmailAddress::folded);
     if address.is_some_and(|it| facts.suppressed.contains(&(account, it))) {
-        let reason = "the recipient is on the suppression list";
-        return AtLease::Never(End { state: MessageState::Suppressed, reason });
+        return AtLease::Suppressed;
     }
     AtLease::Send
 }

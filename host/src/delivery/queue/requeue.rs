@@ -15,9 +15,9 @@ const MIN_WAITING_FOR_PROBE: u32 = 5;
 
 /// Requeues the messages that were requested since the last round.
 pub async fn requeue_waiting(store: &Store, admission: &AdmissionControl, now: Timestamp) {
-    let RequeueRequests { one_per_destination, all, most, probes } =
+    let RequeueRequests { one_per_destination_after, all_after, most, probes } =
         admission.destinations.take_requeue_requests();
-    if let Some(after) = one_per_destination {
+    if let Some(after) = one_per_destination_after {
         match store.requeue_one_of_each(&after, now).await {
             Ok((requeued, more)) => {
                 if requeued > 0 {
@@ -36,7 +36,7 @@ pub async fn requeue_waiting(store: &Store, admission: &AdmissionControl, now: T
             }
         }
     }
-    if let Some(after) = all {
+    if let Some(after) = all_after {
         match store.requeue_all(after, now).await {
             Ok((_, Some(after))) => admission.destinations.requeue().request_all(after),
             Ok((_, None)) => {}

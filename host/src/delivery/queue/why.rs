@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::at_lease::{AtLease, recheck};
 use crate::clock::Timestamp;
-use crate::delivery::outcome::{Backoff, Deferral, Outcome, RouteTaken};
+use crate::delivery::outcome::{Deferral, FailureReason, Outcome, RouteTaken};
 use crate::delivery::routing::mx::MxResolution;
 use crate::delivery::shaping::admission::{Admission, AdmissionControl, BoundsOf};
 use crate::delivery::shaping::backoff::HostError;
@@ -14,7 +14,7 @@ use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::message::waits_for::{Hosts, WaitsFor};
-use crate::store::records::{Due, End, LeaseFacts};
+use crate::store::records::{Due, LeaseFacts};
 use crate::store::{DestinationRow, LastAttempt, Queued, WaitingGroup};
 use crate::store::{Store, StoreError};
 
@@ -25,8 +25,6 @@ pub enum Waiting {
     Scheduled,
     /// The pause after its last attempt.
     Retry,
-    /// Delivery backs off now, as the running server knows, whether the message is due or not.
-    BackingOff(Backoff),
     /// The message waits for hosts because of an earlier back-off; with an account for its mail alone. The last
     /// failure is none where the server has not seen one since it started.
     AfterBackOff { hosts: Hosts, account: Option<AccountId>, last_error: Option<HostError> },
@@ -34,15 +32,24 @@ pub enum Waiting {
     UnresolvedMx(String),
     /// The message's own account is suspended.
     AccountSuspended(AccountId),
-    /// It is due, and admission has no room for it; with the place where the bound is set that it waits behind.
+    /// Admission gives it no slot, or would give none if it were due: delivery backs off, or a bound is reached,
+    /// with the place where that bound is set.
     Held(Reason, Option<BoundsOf>),
-    /// The next round ends the message without an attempt, for this reason: its recipient was suppressed, say, after
-    /// it was accepted.
-    Ending(String),
+    /// The next round ends the message without an attempt.
+    Ending(Ending),
     /// It is due, and the next round of the worker starts it.
     Starting,
     /// An attempt is under way.
     Sending,
+}
+
+/// Why a message ends without an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// Its recipient was suppressed after it was accepted.
+    Suppressed,
+    /// It cannot be sent, as these words say.
+    Undeliverable(FailureReason, String),
 }
 
 /// Why a message waits, and until when if that is known.
@@ -223,8 +230,8 @@ fn why(row: &Row<'_>, facts: &LeaseFacts, admission: &AdmissionControl) -> WhyMe
         AtLease::Wait { waits_for, .. } => {
             return WhyMessage::new(waiting_for(&waits_for, admission), None);
         }
-        AtLease::Never(End { reason, .. }) => {
-            return WhyMessage::new(Waiting::Ending(reason.to_owned()), until);
+        AtLease::Suppressed => {
+            return WhyMessage::new(Waiting::Ending(Ending::Suppressed), until);
         }
     }
     if until.is_some() { of_row(row, until, admission) } else { of_admission(due, admission) }
@@ -248,7 +255,7 @@ fn waiting_for(waits_for: &WaitsFor, admission: &AdmissionControl) -> Waiting {
     };
     let health = admission.destinations.health_of(hosts);
     match health.as_ref().and_then(|it| it.backoff(account, admission.clock.now())) {
-        Some(backoff) => Waiting::BackingOff(backoff),
+        Some(backoff) => Waiting::Held(Reason::BackOff(backoff), None),
         None => Waiting::AfterBackOff {
             hosts: hosts.clone(),
             account,
@@ -263,20 +270,22 @@ fn of_admission(due: &Due, admission: &AdmissionControl) -> WhyMessage {
         Admission::Start(_) => return WhyMessage::new(Waiting::Starting, None),
         Admission::Over(report) => {
             let waiting = match report.outcome {
-                Outcome::Failed(_) | Outcome::Bounced(..) => Waiting::Ending(report.words),
-                Outcome::Deferred(Deferral::UnresolvedMx(domain)) => Waiting::UnresolvedMx(domain),
-                Outcome::Deferred(_) | Outcome::Delivered(_) | Outcome::Relayed(_) => {
-                    Waiting::Starting
+                Outcome::Failed(reason) => {
+                    Waiting::Ending(Ending::Undeliverable(reason, report.words))
                 }
+                Outcome::Deferred(Deferral::UnresolvedMx(domain)) => Waiting::UnresolvedMx(domain),
+                // Admission asks no server, so there is no reply.
+                Outcome::Deferred(_)
+                | Outcome::Bounced(..)
+                | Outcome::Delivered(_)
+                | Outcome::Relayed(_) => Waiting::Starting,
             };
             return WhyMessage::new(waiting, None);
         }
         Admission::Wait(reason, _) => reason,
     };
     let until = match &reason {
-        Reason::BackOff(backoff) => {
-            return WhyMessage::new(Waiting::BackingOff(backoff.clone()), Some(backoff.until));
-        }
+        Reason::BackOff(backoff) => Some(backoff.until),
         // Nobody knows when it ends.
         Reason::Probing => None,
         Reason::DestinationFull

@@ -173,7 +173,7 @@ impl MxResolver {
     /// is safe: a waiting call takes over.
     pub async fn look_up(&self, domain: &str) -> Arc<MxResolution> {
         let flight = self.flights.join(domain);
-        let _alone = flight.turn().await;
+        let _alone = flight.acquire().await;
         if let Some(known) = self.known(domain) {
             return known;
         }

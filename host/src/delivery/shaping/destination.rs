@@ -21,6 +21,8 @@ use crate::delivery::smtp::Session;
 use crate::id::AccountId;
 use crate::message::waits_for::Hosts;
 
+/// How long a message waits for a connection to a further smarthost, or to an operator other than its destination.
+pub const CONNECTION_WAIT: Duration = Duration::from_secs(30);
 /// How long an idle connection is kept; other servers close it after a minute or more.
 const MAX_IDLE: Duration = Duration::from_secs(15);
 /// The period of a message rate.

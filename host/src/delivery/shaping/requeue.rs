@@ -9,8 +9,9 @@ use crate::delivery::lock::lock;
 use crate::id::MessageId;
 use crate::message::waits_for::WaitsFor;
 
-/// Messages requeued after the first success, and at most at once.
+/// Messages requeued after the first success.
 pub const FIRST_REQUEUE: u32 = 32;
+/// Messages requeued at once, at most.
 pub const MAX_REQUEUE: u32 = 1_000;
 
 /// The ramp-up of a recovered destination.
@@ -28,13 +29,13 @@ pub struct Requeue(Mutex<RequeueRequests>);
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RequeueRequests {
-    /// One message of each destination behind that name, so that each is probed.
-    pub one_per_destination: Option<String>,
-    /// All waiting messages behind that identifier, because their route may have changed.
-    pub all: Option<MessageId>,
+    /// A cursor: one message is requeued for each destination whose name sorts after it, so that each is probed.
+    pub one_per_destination_after: Option<String>,
+    /// A cursor: all waiting messages with a later identifier are requeued, because their route may have changed.
+    pub all_after: Option<MessageId>,
     /// The most messages to requeue, by what they wait for.
     pub most: BTreeMap<WaitsFor, u32>,
-    /// Of these one message each is requeued, if many wait.
+    /// One message is requeued as a probe for each of these, if enough messages wait for it.
     pub probes: BTreeSet<WaitsFor>,
 }
 
@@ -55,7 +56,7 @@ impl Default for Requeue {
     /// After a start the health of every destination is unknown, so each is probed.
     fn default() -> Self {
         Self(Mutex::new(RequeueRequests {
-            one_per_destination: Some(String::new()),
+            one_per_destination_after: Some(String::new()),
             ..RequeueRequests::default()
         }))
     }
@@ -73,11 +74,11 @@ impl Requeue {
     }
 
     pub fn request_one_per_destination(&self, after: String) {
-        self.with(|requests| earlier(&mut requests.one_per_destination, after));
+        self.with(|requests| earlier(&mut requests.one_per_destination_after, after));
     }
 
     pub fn request_all(&self, after: MessageId) {
-        self.with(|requests| earlier(&mut requests.all, after));
+        self.with(|requests| earlier(&mut requests.all_after, after));
     }
 
     /// The requests since the last call.
@@ -112,15 +113,15 @@ mod tests {
     fn a_request_is_taken_up_once() {
         let requeue = Requeue::default();
         let waits_for = || WaitsFor::Mx("example.com".to_owned());
-        assert!(requeue.take().one_per_destination.is_some(), "at the start");
+        assert!(requeue.take().one_per_destination_after.is_some(), "at the start");
         requeue.request(waits_for(), 32);
         requeue.request(waits_for(), 128);
         requeue.request_one_per_destination("a".to_owned());
         let most = BTreeMap::from([(waits_for(), 128)]);
-        let one_per_destination = Some("a".to_owned());
+        let one_per_destination_after = Some("a".to_owned());
         assert_eq!(
             requeue.take(),
-            RequeueRequests { one_per_destination, most, ..RequeueRequests::default() }
+            RequeueRequests { one_per_destination_after, most, ..RequeueRequests::default() }
         );
         assert_eq!(requeue.take(), RequeueRequests::default());
     }

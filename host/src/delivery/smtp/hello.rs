@@ -64,7 +64,7 @@ impl Session {
         let end = |cause: Cause| Stage::StartTls.end(cause);
         self.wire.say("STARTTLS\r\n", self.timeouts.command).await.map_err(end)?;
         let reply = self.wire.reply(self.timeouts.command).await.map_err(end)?;
-        if is_welcome_only && reply.is_refusal() && !reply.is_goodbye() {
+        if is_welcome_only && reply.is_refusal() && !reply.closes_connection() {
             return self.expect_quiet(Stage::StartTls);
         }
         expect(220, reply).map_err(end)?;

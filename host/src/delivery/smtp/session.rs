@@ -59,7 +59,7 @@ impl Session {
             Err(End { stage, cause }) => {
                 session.wire.give_up(&cause);
                 let is_polite = match &cause {
-                    Cause::Reply(reply) => !reply.is_goodbye(),
+                    Cause::Reply(reply) => !reply.closes_connection(),
                     Cause::Unsupported(_) => true,
                     Cause::Io(_)
                     | Cause::Closed

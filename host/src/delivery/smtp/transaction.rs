@@ -158,7 +158,7 @@ impl Session {
     ) -> bool {
         for stage in remaining {
             let Ok(reply) = self.wire.reply(self.timeouts.command).await else { return false };
-            if reply.is_goodbye() {
+            if reply.closes_connection() {
                 return false;
             }
             if stage != Stage::Data || reply.is_refusal() {
@@ -172,7 +172,7 @@ impl Session {
             if self.wire.say(DOT, limit).await.is_err() {
                 return false;
             }
-            return self.wire.reply(limit).await.is_ok_and(|reply| !reply.is_goodbye());
+            return self.wire.reply(limit).await.is_ok_and(|reply| !reply.closes_connection());
         }
         true
     }
@@ -224,7 +224,7 @@ impl Session {
 impl Stage {
     /// The server says no here, or what means nothing here.
     fn refused(self, reply: Reply) -> Refused {
-        if reply.is_goodbye() {
+        if reply.closes_connection() {
             return self.lost(Cause::Reply(reply));
         }
         // A refused RSET says nothing about the message.

@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::either::Either;
-use waxwing_smtp::client::reader::{Lines, Reader};
+use waxwing_smtp::client::reader::{ReplyLines, ReplyReader};
 use waxwing_smtp::client::reply::Reply;
 use waxwing_smtp::client::transcript::Transcript;
 use waxwing_smtp::client::violation::Violation;
@@ -31,7 +31,7 @@ const READ: usize = 4 << 10;
 #[derive(Debug, Default)]
 pub(super) struct Wire {
     stream: Option<Either<TcpStream, Box<TlsStream<TcpStream>>>>,
-    reader: Reader,
+    reader: ReplyReader,
     pub transcript: Transcript,
     /// A write failed; a reply that the server sent before it hung up may still be there to read.
     is_deaf: bool,
@@ -101,7 +101,7 @@ impl Wire {
     }
 
     /// The next reply, line by line. It has to be whole in time, however slowly it trickles in.
-    pub async fn lines(&mut self, limit: Duration) -> Result<Lines, Cause> {
+    pub async fn lines(&mut self, limit: Duration) -> Result<ReplyLines, Cause> {
         let limit = if self.is_deaf { limit.min(LAST_WORDS) } else { limit };
         self.read(Instant::now() + limit).await
     }
@@ -175,7 +175,7 @@ impl Wire {
         self.stream = None;
     }
 
-    async fn read(&mut self, deadline: Instant) -> Result<Lines, Cause> {
+    async fn read(&mut self, deadline: Instant) -> Result<ReplyLines, Cause> {
         loop {
             if let Some(lines) = self.reader.next(&mut self.transcript)? {
                 return Ok(lines);
@@ -219,7 +219,7 @@ impl Wire {
         cx: &mut Context<'_>,
         piece: &[u8],
         written: &mut usize,
-    ) -> Poll<Result<Option<Lines>, Cause>> {
+    ) -> Poll<Result<Option<ReplyLines>, Cause>> {
         loop {
             if let Some(lines) = self.reader.next(&mut self.transcript)? {
                 return Poll::Ready(Ok(Some(lines)));

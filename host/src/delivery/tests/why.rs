@@ -6,7 +6,9 @@ use waxwing_mx::{Behaviour, MxServer, Reply, Stage};
 
 use super::fixture::{Fixture, MINUTE, Setup, smarthost};
 use crate::account::{Account, AccountState};
-use crate::delivery::queue::why::{self, HealthState, HostsHealth, Waiting, WhyDomain, WhyMessage};
+use crate::delivery::queue::why::{
+    self, Ending, HealthState, HostsHealth, Waiting, WhyDomain, WhyMessage,
+};
 use crate::delivery::smtp::Timeouts;
 use crate::id::MessageId;
 use crate::message::waits_for::Hosts;
@@ -96,7 +98,7 @@ async fn a_retried_message_that_may_not_be_sent_says_so() {
         expires_at: None,
     };
     store.suppress(&new, now).await.expect("suppressed");
-    let ending = Waiting::Ending("the recipient is on the suppression list".to_owned());
+    let ending = Waiting::Ending(Ending::Suppressed);
     assert_eq!(message(&fixture, id).await.waiting, ending);
     fixture.finish().await;
 }

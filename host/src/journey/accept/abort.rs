@@ -1,4 +1,4 @@
-//! Why a step of the journey ends early, and how a decision is repeated when the facts have changed meanwhile.
+//! Why a step of the journey ends early, and the optimistic retry of a decision whose snapshot of the facts is stale.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use super::refusal::{Outage, Refusal, Refused};
 use crate::plugin::decision::Decision;
 use crate::store::facts::{FactError, Facts, Snapshot};
 
-/// For how long a decision is repeated while the facts keep changing.
+/// How long a decision is retried on fresh snapshots before the request is refused as busy.
 const STALE_RETRY_TIME: Duration = Duration::from_secs(5);
 
 /// Why a step ends early.
@@ -51,7 +51,7 @@ impl Abort {
         }
     }
 
-    /// Puts earlier decisions on the message before those of the refusal.
+    /// Prepends the plugin decisions that were made for the message before the refused step.
     pub fn with_earlier_decisions(self, mut earlier: Vec<Decision>) -> Self {
         match self {
             Self::Message(RefusedMessage { refusal, decisions }) => {
@@ -78,8 +78,8 @@ impl From<FactError> for Abort {
     }
 }
 
-/// Decides on the facts as they are now: every change that was committed before this call is in them. When they change
-/// before the decision is made, the decision is repeated.
+/// Decides on a snapshot that has every change committed before this call. If the snapshot becomes stale
+/// before the decision is made, it retries on a new one.
 pub async fn on_current_facts<T, F>(
     facts: &Facts,
     decide: impl Fn(Snapshot) -> F,

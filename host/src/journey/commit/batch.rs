@@ -8,6 +8,7 @@
 mod turns;
 
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -56,14 +57,16 @@ pub struct CommitQueue {
 }
 
 /// Why nothing was committed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum CommitError {
     /// The task has ended.
     #[error("the server is shutting down")]
     ShuttingDown,
     /// The database refused.
-    #[error("{0}")]
-    Store(String),
+    #[error(transparent)]
+    Store(Arc<StoreError>),
+    #[error("the store gave no outcome for the message")]
+    NoOutcome,
 }
 
 /// A job, and who waits for its outcome.
@@ -270,7 +273,10 @@ impl Committing<'_> {
             Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
             // One job that the database refuses must not fail its neighbours.
             Err(error) if error.is_constraint() && jobs.len() > 1 => self.one_by_one(&jobs).await,
-            Err(error) => jobs.iter().map(|_| Err(failed(&error))).collect(),
+            Err(error) => {
+                let error = Arc::new(error);
+                jobs.iter().map(|_| Err(CommitError::Store(Arc::clone(&error)))).collect()
+            }
         };
         for (reply, outcome) in replies.into_iter().zip(outcomes) {
             // A client that has gone away still has its message: it is committed all the same.
@@ -290,16 +296,12 @@ impl Committing<'_> {
             let outcome = self.transaction(std::slice::from_ref(job)).await;
             outcomes.push(match outcome.map(|mut outcomes| outcomes.pop()) {
                 Ok(Some(outcome)) => Ok(outcome),
-                Ok(None) => Err(CommitError::Store("the store gave no outcome".to_owned())),
-                Err(error) => Err(failed(&error)),
+                Ok(None) => Err(CommitError::NoOutcome),
+                Err(error) => Err(CommitError::Store(Arc::new(error))),
             });
         }
         outcomes
     }
-}
-
-fn failed(error: &StoreError) -> CommitError {
-    CommitError::Store(error.to_string())
 }
 
 impl Jobs for Waiting {

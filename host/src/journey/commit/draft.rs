@@ -161,8 +161,8 @@ fn not_committed(error: CommitError) -> Refusal {
         CommitError::ShuttingDown => {
             Refusal::unavailable(Outage::Stopping, "the server is shutting down")
         }
-        CommitError::Store(detail) => {
-            tracing::error!(detail, "a send could not be stored");
+        error @ (CommitError::Store(_) | CommitError::NoOutcome) => {
+            tracing::error!(detail = %error, "a send could not be stored");
             Refusal::unavailable(Outage::Store, "the message cannot be stored now")
         }
     }

@@ -1,5 +1,5 @@
-//! The Received field (RFC 5321 section 4.4, RFC 3848). It tells no client's address: that is
-//! personal data, and the recipient needs it for nothing.
+//! Writes the Received field (RFC 5321 section 4.4, RFC 3848). It has no public IP address of the client: that is
+//! personal data, and no recipient needs it. Of the EHLO name it keeps a domain or a private address literal.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -28,7 +28,7 @@ pub enum Protocol {
 const MAX_DOMAIN: usize = 255;
 
 pub(super) fn field(arrival: &Arrival, id: &str, date: Timestamp) -> String {
-    let from = presentable(&arrival.hello).unwrap_or("unknown");
+    let from = disclosable_name(&arrival.hello).unwrap_or("unknown");
     let protocol = match arrival.protocol {
         Protocol::Esmtp => "ESMTPSA",
         Protocol::Utf8Smtp => "UTF8SMTPSA",
@@ -38,7 +38,7 @@ pub(super) fn field(arrival: &Arrival, id: &str, date: Timestamp) -> String {
 }
 
 /// What the client called itself, if it is a domain, or the address literal of a private network.
-fn presentable(hello: &str) -> Option<&str> {
+fn disclosable_name(hello: &str) -> Option<&str> {
     let literal = hello.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let shown = match literal {
         Some(literal) => is_private(literal),

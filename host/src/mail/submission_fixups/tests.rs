@@ -117,5 +117,5 @@ fn a_long_line_in_a_header_or_under_a_signature_is_refused_with_words() {
     );
     assert_eq!(faults(&signed), [NotCarriable::Line { line: 5, reason: CannotConvert::Signed }]);
     let words = faults(&signed)[0].to_string();
-    assert!(words.starts_with("line 5 is longer than 998 octets, and the part"), "{words}");
+    assert!(words.starts_with("line 5 is longer than 998 octets, and a part"), "{words}");
 }

@@ -12,15 +12,16 @@ use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::limits::{CallLimits, LimitOverrides};
 use crate::plugin::runtime::pool::Instances;
 
-/// The name of a slot: 1 to 64 of `a-z`, `0-9` and `-`.
+/// The name of a slot: 1 to 64 of `a-z`, `0-9` and `-`, with no `-` at either end.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct SlotName(String);
 
-/// A text that is no name of a slot.
+/// The text is not a valid slot name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no name of a slot: 1 to 64 of a-z, 0-9 and -, such as `plan-policy` or `pro-prices`"
+    "`{0}` is not a valid slot name: use 1 to 64 of a-z, 0-9 and -, with no - at either end, such as \
+     `plan-policy` or `pro-prices`"
 )]
 pub struct BadSlotName(String);
 
@@ -28,7 +29,8 @@ pub struct BadSlotName(String);
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SlotConfig {
-    /// Needed only where there is no `<slot>.wasm`: the built-in plugin of the kind then runs with these settings.
+    /// If set, the component must be of this kind. Without `<slot>.wasm` the built-in plugin of the kind runs with
+    /// these settings; only a slot with a built-in plugin's name does not need the key then.
     pub kind: Option<Kind>,
     pub on_failure: OnFailure,
     /// Fresh or warm instances, where the default for the kind does not fit.
@@ -63,21 +65,23 @@ pub struct Activation {
     pub shadow_calls: u32,
 }
 
-/// How many answers to recorded calls may change for a version to become active by itself.
+/// When a validated version becomes active without the operator. Under every rule it waits if a recorded call, a
+/// shadow call or a published template would be served worse than now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ImpactRule {
-    /// Any number.
+    /// However many answers change; but it waits if it refuses every recorded call that passes now, or if it answers
+    /// every shadow call differently.
     #[default]
     Auto,
     /// The operator decides, with `waxwing plugin activate`.
     Ask,
-    /// Up to that many; beyond it the operator decides.
+    /// Up to that many changed answers, to recorded and shadow calls together; beyond it the operator decides.
     #[serde(untagged)]
     UpTo(u32),
 }
 
-/// Why `<slot>.toml` cannot be used; the text names line and column.
+/// Why `<slot>.toml` cannot be used: invalid TOML, with line and column, or every rule that it breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{slot}.toml is not valid: {message}")]
 pub struct BadSlotConfig {
@@ -117,7 +121,7 @@ impl SlotConfig {
     /// Parses `<slot>.toml`.
     ///
     /// # Errors
-    /// What is wrong, with line and column.
+    /// The text is not valid TOML for a slot, or it breaks a rule.
     pub fn parse(slot: &SlotName, text: &str) -> Result<Self, BadSlotConfig> {
         let wrong = |message| BadSlotConfig { slot: slot.clone(), message };
         // The line itself is not repeated: it may hold a secret.
@@ -162,7 +166,7 @@ impl SlotConfig {
     }
 }
 
-/// JSON has no dates, and no numbers that are none: they become texts.
+/// Dates, infinities and NaN have no JSON form: they become strings.
 fn to_json(value: toml::Value) -> Value {
     match value {
         toml::Value::String(text) => Value::String(text),

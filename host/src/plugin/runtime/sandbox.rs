@@ -2,7 +2,7 @@
 //! place for its standard output. No file, no socket, no environment.
 
 mod capture;
-mod frozen;
+mod frozen_clock;
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use super::limits::Meter;
 use super::log::{CallPurpose, SlotLog, printable};
 use super::meter::CallTime;
 use capture::Capture;
-use frozen::FrozenClock;
+use frozen_clock::FrozenClock;
 
 /// Guests are deterministic: their randomness is these bytes, over and over.
 const SEED: &[u8; 16] = b"waxwing-plugin-1";
@@ -106,7 +106,7 @@ impl Guest {
         self.purpose = call.1;
         (self.limit, self.is_out_of_time) = (limit, false);
         self.time.begin();
-        self.clock.stand_at(now_unix_ms);
+        self.clock.set(now_unix_ms);
         self.output_head.clear();
         self.log_lines = 0;
     }

@@ -8,8 +8,8 @@ use crate::plugin::promotion::error::LoadError;
 /// What the operator asks for.
 #[derive(Debug)]
 pub enum Order {
-    /// The candidate becomes live now; a component in quarantine is forgiven; a slot that was
-    /// switched off is on again.
+    /// A waiting candidate becomes live now. Otherwise the files are examined again: by the slot's rule if the slot was
+    /// switched off, with the operator's approval if they were rejected or quarantined.
     Activate,
     /// The previous version comes back.
     RollBack,
@@ -41,24 +41,25 @@ pub struct Command {
 pub enum OrderError {
     #[error("there is no slot {0}; `waxwing plugin list` shows all")]
     Unknown(SlotName),
-    /// Nothing waits.
+    /// No candidate waits or was rejected, nothing is quarantined, and the slot is on.
     #[error(
-        "the slot {0} has nothing to activate: no component waits there, and none is switched off"
+        "the slot {0} has nothing to activate: no candidate waits, was rejected or is quarantined, and the slot is not \
+         switched off"
     )]
     NothingToActivate(SlotName),
-    /// Nothing ran before.
-    #[error("the slot {0} runs the built-in plugin, and there is nothing before it")]
+    /// The slot has no active version of its own.
+    #[error("the slot {0} has nothing to roll back: another plugin serves its calls")]
     NothingBefore(SlotName),
     /// Another slot has the binding of the previous version.
     #[error("the previous version cannot come back: {0}")]
-    Taken(Box<LoadError>),
+    BindingTaken(Box<LoadError>),
     /// Nothing could be in the shadow.
     #[error(
-        "the slot {0} has no component that waits; install one with `waxwing plugin install --shadow N`"
+        "the slot {0} has no waiting candidate to shadow; install one with `waxwing plugin install --shadow N`"
     )]
     NothingToShadow(SlotName),
     /// The file system says no.
-    #[error("the component cannot be written among the plugins: {0}")]
+    #[error("the component cannot be written to the plugin directory: {0}")]
     Write(std::io::Error),
     #[error("the server is shutting down")]
     ShuttingDown,

@@ -113,12 +113,16 @@ impl Plugins {
         active.map(|active| Arc::clone(active.config())).unwrap_or_default()
     }
 
-    /// A component by its digest, if its bytes are still kept or are built in.
-    #[must_use]
-    pub fn component(&self, digest: &str) -> Option<Artifact> {
+    /// A component by its digest, if its bytes are still kept or are built in. The file is read off the runtime's
+    /// workers.
+    pub async fn component(&self, digest: &str) -> Option<Artifact> {
         let builtin =
             self.builtins.iter().map(InstalledPlugin::artifact).find(|it| it.digest() == digest);
-        builtin.cloned().or_else(|| self.state.load(digest))
+        if let Some(builtin) = builtin {
+            return Some(builtin.clone());
+        }
+        let (state, digest) = (self.state.clone(), digest.to_owned());
+        tokio::task::spawn_blocking(move || state.load(&digest)).await.ok().flatten()
     }
 
     /// What answers the calls of that binding.

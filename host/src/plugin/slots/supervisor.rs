@@ -136,7 +136,7 @@ impl SlotSupervisor {
         let slots: BTreeSet<SlotName> = known.into_iter().chain(found.keys().cloned()).collect();
         for slot in slots {
             let stamp = found.get(&slot).cloned();
-            if self.machines.of(&slot).must_examine(stamp.as_ref()) {
+            if self.machines.of(&slot).record_scan(stamp.as_ref()) {
                 self.examine(&slot, Cause::Files(stamp), work, evidence);
             }
         }
@@ -291,7 +291,7 @@ impl SlotSupervisor {
     fn changed(&mut self, slot: &SlotName) {
         self.serve();
         self.machines.all_mut().for_each(Machine::binding_may_be_free);
-        self.machines.of(slot).change();
+        self.machines.of(slot).mark_unsaved();
         self.is_untidy = true;
     }
 

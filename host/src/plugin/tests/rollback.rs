@@ -39,7 +39,7 @@ async fn the_operator_gets_back_what_ran_before() {
     let nothing = host.order(PLAN, Order::RollBack).await.expect_err("nothing is before it");
     assert_eq!(
         nothing.to_string(),
-        "the slot plan-policy runs the built-in plugin, and there is nothing before it"
+        "the slot plan-policy has nothing to roll back: another plugin serves its calls"
     );
 }
 

@@ -59,7 +59,7 @@ async fn a_candidate_that_answers_every_call_otherwise_waits_for_the_operator() 
         (candidate.stage == Stage::Waiting).then(|| candidate.waits.clone()).flatten()
     };
     let why = host.until(PLAN, "it waits", waits).await;
-    assert_eq!(why, "all 3 calls in the shadow were answered otherwise");
+    assert_eq!(why, "all 3 shadow calls were answered differently from now");
     let report = shadow.report();
     assert_eq!((report.compared, report.different, report.failed, report.dropped), (3, 3, 0, 0));
     assert_eq!(report.differences[0].lines[0], "decisions[0].allow.credits: 1 -> 2");

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use waxwing_smtp::server::data::{Progress, Receiver};
-use waxwing_smtp::server::line::{Line, Lines};
+use waxwing_smtp::server::line::{Line, LineReader};
 use waxwing_smtp::server::reply::{Answer, Reply};
 
 use super::{Mail, Recipient};
@@ -28,7 +28,7 @@ const MAX_ERRORS: u32 = 20;
 pub struct Dialog {
     terms: Arc<Terms>,
     protection: Protection,
-    lines: Lines,
+    lines: LineReader,
     has_hello: bool,
     errors: u32,
     envelope: Option<Envelope>,
@@ -63,7 +63,7 @@ impl Dialog {
         let mut dialog = Self {
             terms,
             protection,
-            lines: Lines::default(),
+            lines: LineReader::default(),
             has_hello: false,
             errors: 0,
             envelope: None,

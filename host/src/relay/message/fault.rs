@@ -1,4 +1,4 @@
-//! Why a raw message is not relayed, as faults of its fields.
+//! Maps the reasons why a submitted message is refused to faults with a field name and an error code.
 
 use crate::journey::accept::refusal::Fault;
 use crate::mail::raw::Unfit;

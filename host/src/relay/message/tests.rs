@@ -34,7 +34,7 @@ fn mail(data: &str) -> Mail {
 
 fn read_mail(mail: Mail) -> Result<Items, Refusal> {
     let hostname = "mx.waxwing.example".to_owned();
-    let terms = Terms {
+    let terms = SessionSettings {
         hostname,
         message_bytes: 25 << 20,
         recipients: 100,

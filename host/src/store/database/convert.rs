@@ -25,8 +25,8 @@ use crate::store::{StoreError, embedded};
 const LOCK_WAIT: Duration = Duration::from_secs(2);
 /// Free disk beyond what is as large as the old file.
 const SPARE_BYTES: u64 = 64 << 20;
-/// A larger file is not looked through once more before it is taken.
-const MOST_LOOKED_THROUGH: u64 = 1 << 30;
+/// A larger file is converted without an integrity check before.
+const MAX_CHECKED_BYTES: u64 = 1 << 30;
 
 /// The bytes of the database file that are in use, without its free pages.
 pub const USED_BYTES: &str = "SELECT (p.page_count - f.freelist_count) * s.page_size AS bytes
@@ -152,7 +152,7 @@ fn finish(new: &Path, filled: &fill::Filled) -> Result<u64, ConversionError> {
     }
     filled.compare(&connection)?;
     let bytes = used_bytes(&connection)?;
-    if bytes <= MOST_LOOKED_THROUGH {
+    if bytes <= MAX_CHECKED_BYTES {
         let found: String =
             connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
         if found != "ok" {

@@ -250,9 +250,10 @@ pub fn run_numbered<const COLUMNS: usize>(
     let mut written = Vec::with_capacity(rows.size_hint().0);
     for row in rows {
         for (index, number) in numbers.iter().enumerate() {
-            if let Some(value) = row.get(number - 1) {
-                statement.raw_bind_parameter(index + 1, value)?;
-            }
+            let value = row
+                .get(number - 1)
+                .ok_or(rusqlite::Error::InvalidParameterCount(COLUMNS, *number))?;
+            statement.raw_bind_parameter(index + 1, value)?;
         }
         let mut found = statement.raw_query();
         while found.next()?.is_some() {}
@@ -262,13 +263,17 @@ pub fn run_numbered<const COLUMNS: usize>(
     Ok(written)
 }
 
-/// Binds `$n` to the nth value; SQLite itself numbers such names by their first place in the text. What has no
-/// value is null.
+/// Binds `$n` to the nth value; SQLite itself numbers such names by their first place in the text.
+///
+/// # Errors
+/// A parameter has no value: SQLite would take NULL for it without a word.
 fn bind(statement: &mut Statement<'_>, arguments: &[Arg]) -> rusqlite::Result<()> {
     for index in 1..=statement.parameter_count() {
-        if let Some(value) = arguments.get(number(statement, index) - 1) {
-            statement.raw_bind_parameter(index, value)?;
-        }
+        let number = number(statement, index);
+        let value = arguments
+            .get(number - 1)
+            .ok_or(rusqlite::Error::InvalidParameterCount(arguments.len(), number))?;
+        statement.raw_bind_parameter(index, value)?;
     }
     Ok(())
 }

@@ -146,11 +146,7 @@ async fn the_lists_walk_an_index() {
         "SELECT decision_id, kind FROM samples WHERE created_at < 1",
     ];
     for statement in statements {
-        let mut explain = sql("EXPLAIN QUERY PLAN ");
-        explain.push(statement);
-        let plan = explain.all(&store.db.readers).await.expect("explained");
-        let steps: Vec<String> =
-            plan.iter().map(|row| column(row, "detail").expect("text")).collect();
+        let steps = plan(&store, statement).await.expect("explained");
         assert_eq!(steps.len(), 1, "no sorting: {statement}: {steps:?}");
         assert!(steps[0].contains("USING"), "{statement}: {steps:?}");
     }

@@ -218,13 +218,6 @@ impl Store {
         .run(&self.db.writer)
         .await
     }
-
-    /// The due time of the delivery that waits longest for an active webhook; none where none waits.
-    pub async fn oldest_due_delivery(&self) -> Result<Option<Timestamp>, StoreError> {
-        let waiting = self.waiting_webhooks().await?;
-        let active = waiting.iter().filter(|it| it.state == WebhookState::Active);
-        Ok(active.map(|it| it.due).min())
-    }
 }
 
 /// Notes on the webhook what these attempts say of its endpoint.

@@ -1,8 +1,8 @@
-//! The price by volume.
+//! The volume discount: one price for the first recipients of a month, another for further ones.
 
 use crate::settings::Settings;
 
-/// Credits for `recipients` after `sent` in the month; none where it is more than any balance.
+/// The price in credits for `recipients` more after `sent` recipients this month; none if it overflows `u32`.
 pub fn credits(settings: &Settings, sent: u64, recipients: u32) -> Option<u32> {
     let recipients = u64::from(recipients);
     let first = settings.first_recipients.saturating_sub(sent).min(recipients);

@@ -1,11 +1,11 @@
-//! What a DMARC record asks of receivers (RFC 7489 section 6.3).
+//! Checks that a domain's DMARC record is strict enough: policy, `pct` and alignment (RFC 7489 section 6.3).
 
 use waxwing_plugin::dns::{Reading, Tags, slip};
 use waxwing_plugin::domain_policy::Requirement;
 
-use crate::settings::{Alignment, Mildest, Settings};
+use crate::settings::{Alignment, MinimumPolicy, Settings};
 
-/// Whose record it is: the organizational domain may have a policy of its own for subdomains.
+/// Whose record applies: that of the sender domain, or of its organizational domain, where `sp=` counts for subdomains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// The sender domain's own.
@@ -14,11 +14,11 @@ pub enum Owner {
     Organization,
 }
 
-/// A record that is accepted.
+/// The record to suggest: the mildest one that passes the check.
 pub fn suggested(settings: Settings) -> String {
     let policy = match settings.policy {
-        Mildest::Reject => "reject",
-        Mildest::Quarantine => "quarantine",
+        MinimumPolicy::Reject => "reject",
+        MinimumPolicy::Quarantine => "quarantine",
     };
     let alignment = match settings.alignment {
         Alignment::Strict => "; adkim=s; aspf=s",
@@ -44,7 +44,7 @@ pub fn read(
             return Reading::wrong(records, hint);
         }
         let hint = format!(
-            "There are {} DMARC records at {name}, and receivers want exactly one. Set it to \
+            "There are {} DMARC records at {name}, and there must be exactly one. Set it to \
              `{suggested_value}`.",
             policies.len()
         );
@@ -71,21 +71,26 @@ fn fault(settings: Settings, record: &str, owner: Owner) -> Option<String> {
         (Owner::Organization | Owner::Domain, _) => ("p", for_all),
     };
     let accepted: &[&str] = match settings.policy {
-        Mildest::Reject => &["reject"],
-        Mildest::Quarantine => &["quarantine", "reject"],
+        MinimumPolicy::Reject => &["reject"],
+        MinimumPolicy::Quarantine => &["quarantine", "reject"],
     };
     if !policy.is_some_and(|it| accepted.iter().any(|word| word.eq_ignore_ascii_case(it))) {
         return Some(format!("has no `{tag}={}`", accepted.join("` or `")));
     }
     if tags.value_any_case("pct").is_some_and(|it| it != "100") {
-        return Some("has `pct`, so that receivers spare some forged mail: remove it".to_owned());
+        return Some(
+            "has a `pct` other than 100, so some forged mail escapes the policy: remove it"
+                .to_owned(),
+        );
     }
     let loose =
         |tag: &&str| !tags.value_any_case(tag).is_some_and(|it| it.eq_ignore_ascii_case("s"));
     match settings.alignment {
         Alignment::Strict => {
             let tag = ["adkim", "aspf"].into_iter().find(|it| loose(it))?;
-            Some(format!("has no `{tag}=s`: other domains below the same one may forge yours"))
+            Some(format!(
+                "has no `{tag}=s`: mail from other subdomains of your domain passes as yours"
+            ))
         }
         Alignment::Relaxed => None,
     }
@@ -101,7 +106,7 @@ mod tests {
 
     #[test]
     fn the_suggested_record_is_right_under_every_setting() {
-        for policy in [Mildest::Reject, Mildest::Quarantine] {
+        for policy in [MinimumPolicy::Reject, MinimumPolicy::Quarantine] {
             for alignment in [Alignment::Strict, Alignment::Relaxed] {
                 let settings = Settings { policy, alignment };
                 assert_eq!(fault(settings, &suggested(settings), Owner::Domain), None);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Settings {
     /// The mildest policy that is accepted.
-    pub policy: Mildest,
+    pub policy: MinimumPolicy,
     /// How exactly the domain in `From` must be the one that is signed and the one of the bounces.
     pub alignment: Alignment,
 }
@@ -16,7 +16,7 @@ pub struct Settings {
 /// The mildest policy that is accepted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Mildest {
+pub enum MinimumPolicy {
     /// Forged mail is refused.
     #[default]
     Reject,

@@ -27,7 +27,7 @@ const SIGNS: [(&str, &str); 15] = [
 ];
 
 /// No more digits than this are written behind the point.
-const MOST_PLACES: usize = 100;
+const MAX_PLACES: usize = 100;
 
 /// Without a currency the amount has two digits and no sign.
 pub fn money<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
@@ -127,8 +127,8 @@ fn decimal(it: &Value<'_>, filter: &str) -> Result<Option<Decimal>, Refused> {
 
 fn places(args: &Args<'_, '_>, filter: &str) -> Result<Option<usize>, Refused> {
     let Some(it) = args.get(0) else { return Ok(None) };
-    let places = to_integer(it).map(count).filter(|it| *it <= MOST_PLACES);
-    let because = || Refused(format!("`{filter}` takes 0 to {MOST_PLACES} digits"));
+    let places = to_integer(it).map(count).filter(|it| *it <= MAX_PLACES);
+    let because = || Refused(format!("`{filter}` takes 0 to {MAX_PLACES} digits"));
     places.map(Some).ok_or_else(because)
 }
 

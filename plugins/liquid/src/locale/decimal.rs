@@ -2,8 +2,8 @@
 
 use crate::value::Value;
 
-/// Text with more characters than this is no number.
-const LONGEST: usize = 1_000;
+/// A longer text is no number.
+const MAX_NUMBER_BYTES: usize = 1_000;
 
 /// The digits of a number. There are none that mean nothing: no zeros at the start or at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Decimal {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        if text.len() > LONGEST {
+        if text.len() > MAX_NUMBER_BYTES {
             return None;
         }
         let unsigned = text.strip_prefix(['-', '+', '\u{2212}']).unwrap_or(text);

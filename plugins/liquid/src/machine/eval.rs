@@ -27,7 +27,7 @@ impl<'a> Machine<'a> {
     }
 
     fn filter(&mut self, value: Value<'a>, call: &'a FilterCall) -> Result<Value<'a>, Stopped> {
-        let Run::Function(run) = call.filter.run else { return self.message(&value, call) };
+        let Run::Function(run) = call.filter.run else { return self.translate(&value, call) };
         let args: Vec<_> = call.args.iter().map(|it| self.primary(it)).collect();
         let named: Vec<_> = call.named.iter().map(|(key, it)| (&**key, self.primary(it))).collect();
         let args = Args {

@@ -1,4 +1,4 @@
-//! `t`: writes a message.
+//! The filter `t`: looks up a translation by its key, picks the plural form and fills in the values.
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ use crate::value::{Str, Value};
 
 impl<'a> Machine<'a> {
     #[inline(never)]
-    pub(super) fn message(
+    pub(super) fn translate(
         &mut self,
         key: &Value<'a>,
         call: &'a FilterCall,
@@ -53,12 +53,13 @@ impl<'a> Machine<'a> {
         };
         let depth = self.scopes.len();
         self.scopes.extend(given);
-        let written = text.map(|text| self.written(text, message.is_markup));
+        let written = text.map(|text| self.fill_in(text, message.is_markup));
         self.scopes.truncate(depth);
         Ok(written.unwrap_or(Value::Nil))
     }
 
-    /// The plural form of a count, and how it is written. The form `zero` is for 0 in every language.
+    /// The plural form of a count, and the count formatted for the locale. The form `zero`, if given, is for 0 in every
+    /// language.
     fn count_of(
         &self,
         count: &Value<'a>,
@@ -81,9 +82,9 @@ impl<'a> Machine<'a> {
         Ok((form, locale::number(number, locale, None).into()))
     }
 
-    /// Text stays text where all of it is; with markup in it, it is markup. Where nothing is escaped, markup
-    /// becomes the text that it stands for.
-    fn written(&mut self, text: &'a Text, is_markup: bool) -> Value<'a> {
+    /// The translation with its values. The result is plain text if all pieces are, otherwise markup with its plain
+    /// pieces escaped; in a plain-text part markup is reduced to its text.
+    fn fill_in(&mut self, text: &'a Text, is_markup: bool) -> Value<'a> {
         let values: Vec<_> = text.iter().map(|it| self.piece(it)).collect();
         if !is_markup && (self.mode == Mode::Text || values.iter().all(is_text)) {
             let text: String = values.iter().map(|it| it.to_output().to_string()).collect();

@@ -1,4 +1,4 @@
-//! Values, filters and conditions.
+//! Parses expressions: values, paths, ranges, filter chains and conditions.
 
 use super::lexer::{Spanned, Token, place, tokens};
 use crate::ast::{
@@ -47,14 +47,14 @@ impl<'s> Cursor<'s> {
         self.tokens.get(self.next).map(|it| it.token)
     }
 
-    /// Takes the mark if it comes next.
+    /// Consumes this punctuation if it is the next token.
     pub fn mark(&mut self, mark: &str) -> bool {
         let found = matches!(self.peek(), Some(Token::Mark(it)) if it == mark);
         self.next += usize::from(found);
         found
     }
 
-    /// Takes the word if it comes next.
+    /// Consumes this keyword if it is the next token.
     pub fn word(&mut self, word: &str) -> bool {
         let found = matches!(self.peek(), Some(Token::Name(it)) if it == word);
         self.next += usize::from(found);
@@ -80,7 +80,7 @@ impl<'s> Cursor<'s> {
         matches!(self.peek(), Some(Token::Name(_))) && colon == Some(Token::Mark(":"))
     }
 
-    /// A name that a tag binds; digits alone are allowed, as in Ruby.
+    /// The variable name that a tag assigns: a name, a quoted string, or digits alone, as in Ruby's Liquid.
     pub fn binding(&mut self) -> Parsed<Box<str>> {
         let spanned = self.tokens.get(self.next).copied();
         self.next += 1;
@@ -115,7 +115,7 @@ impl<'s> Cursor<'s> {
         Fault::new("syntax", self.at(), format!("expected {wanted}, found {found}"))
     }
 
-    /// The source between a token that was taken and the next one.
+    /// The source text from the token with index `first` to the last token taken.
     pub fn text_from(&self, first: usize) -> &'s str {
         let start = self.tokens.get(first).map_or(self.end, |it| it.start);
         let end =

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use waxwing_smtp::server::dialog::{Accepted, BareNewline, Dialog, Security, Step, Terms};
+use waxwing_smtp::server::dialog::{
+    Accepted, BareNewline, Dialog, Security, SessionSettings, Step,
+};
 
 use crate::rounds::Rounds;
 
@@ -11,7 +13,7 @@ use crate::rounds::Rounds;
 const SEGMENT: usize = 1_448;
 
 pub fn receive(rounds: &mut Rounds) {
-    let terms = Arc::new(Terms {
+    let terms = Arc::new(SessionSettings {
         hostname: "mail.example.com".to_owned(),
         message_bytes: 25 << 20,
         recipients: 100,

@@ -1,4 +1,4 @@
-//! Takes the value of an address field apart into words, comments and what is in angle brackets.
+//! Tokenizes an address field (From, To, …) into words, comments and angle addresses (RFC 5322 section 3.4).
 
 use super::InvalidMailbox;
 
@@ -40,7 +40,7 @@ impl<'a> Scanner<'a> {
         self.rest
     }
 
-    /// Reads a character, if it is the next one.
+    /// Skips this character if it is the next one; returns whether it was.
     pub(super) fn skip(&mut self, c: char) -> bool {
         let after = self.rest.strip_prefix(c);
         self.rest = after.unwrap_or(self.rest);
@@ -52,7 +52,7 @@ impl<'a> Scanner<'a> {
         self.rest = self.rest.trim_start_matches([' ', '\t']);
     }
 
-    /// Reads the next piece, which stands right here; none at a comma and at the end.
+    /// Reads the piece at the current position, which must not be white space; none at a comma or at the end.
     pub(super) fn piece(&mut self) -> Result<Option<Piece<'a>>, InvalidMailbox> {
         let rest = self.rest;
         match rest.chars().next() {
@@ -108,7 +108,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Reads an address literal; whether it is one is seen when the address is parsed.
+    /// Reads up to the `]` of an address literal; the address parser validates it.
     fn literal(&mut self) -> Result<(), InvalidMailbox> {
         let end = self.rest.find(']').ok_or(InvalidMailbox::Unclosed('['))?;
         self.rest = self.rest.split_at(end).1;

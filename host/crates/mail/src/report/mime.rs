@@ -1,4 +1,4 @@
-//! The MIME structure of a report: its fields and its leaves, decoded.
+//! A bounded MIME parser for bounces and feedback reports: header fields and decoded leaf parts.
 //!
 //! Reports come from anybody, so the depth and the number of parts are bounded, and of the
 //! original message that a report encloses only the header is read: a parser of whole trees can be led into any depth.

@@ -11,7 +11,7 @@ const MAX_TEXT_CHARS: usize = 32 << 10;
 /// Recipients of one report that are read, at most.
 const MAX_RECIPIENTS: usize = 50;
 
-/// What the text of a bounce says; nothing if it is none.
+/// The recipients and reasons in the text of a bounce; empty if the message is not a bounce.
 pub(super) fn read(parts: &ReportMessage<'_>) -> Vec<RecipientStatus> {
     if is_automatic_reply(parts) {
         return Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn read(parts: &ReportMessage<'_>) -> Vec<RecipientStatus> {
     free_text(parts, text, action).into_iter().collect()
 }
 
-/// Somebody is away, or wants to know who writes (RFC 3834, and what came before it).
+/// A vacation notice, a challenge-response or a list message, not a bounce (RFC 3834 and its predecessors).
 fn is_automatic_reply(parts: &ReportMessage<'_>) -> bool {
     const SUBJECTS: [&str; 12] = [
         "abwesen",
@@ -83,7 +83,7 @@ fn is_delayed(subject: &str, text: &str) -> bool {
     SUBJECT.iter().any(|it| subject.contains(it)) || TEXT.iter().any(|it| text.contains(it))
 }
 
-/// What the server says itself: up to the message that it returns.
+/// The text before the returned message.
 fn before_returned_message(text: &str) -> &str {
     const MARKS: [&str; 11] = [
         "--- below",
@@ -158,7 +158,7 @@ fn qmail(text: &str, action: Action) -> Vec<RecipientStatus> {
     statuses
 }
 
-/// Free text, from a mail system only.
+/// Any other bounce text; only if From is a mail system.
 fn free_text(parts: &ReportMessage<'_>, text: &str, action: Action) -> Option<RecipientStatus> {
     const FAILED: [&str; 26] = [
         "an error has occurred while attempting to deliver",
@@ -244,7 +244,7 @@ pub(super) fn quoted_reply(text: &str) -> Option<&str> {
     None
 }
 
-/// A paragraph with an enhanced code and no reply: `#5.1.1`.
+/// From the first `#` on, if the text has an enhanced code but no reply: `#5.1.1`.
 fn from_enhanced_code(text: &str) -> Option<&str> {
     EnhancedCode::find(text)?;
     text.get(text.find('#')?..)

@@ -1,6 +1,6 @@
-//! A message as it goes over the wire: its lines, with dots stuffed (RFC 5321 section 4.5.2).
+//! DATA content for the wire: dot-stuffing and the final dot (RFC 5321 section 4.5.2), in chunks.
 
-/// Octets of a piece, about.
+/// Octets of the message in one chunk; stuffed dots come on top.
 pub const PIECE: usize = 64 << 10;
 
 /// A message whose lines end in CRLF, in pieces for the wire.
@@ -16,7 +16,7 @@ pub struct Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// The message; none if it holds a CR or an LF by itself.
+    /// None if the message has a bare CR or a bare LF.
     #[expect(clippy::needless_bitwise_bool, reason = "without branches it becomes vector code")]
     #[must_use]
     pub fn new(message: &'a [u8]) -> Option<Self> {
@@ -41,7 +41,7 @@ impl<'a> Content<'a> {
         })
     }
 
-    /// Octets of the message, as SIZE counts them: with a line end, without further dots.
+    /// Octets of the message as SIZE counts them (RFC 1870): with the final line end, without stuffed dots.
     #[must_use]
     pub fn octets(&self) -> usize {
         self.octets
@@ -53,7 +53,7 @@ impl<'a> Content<'a> {
         self.rest.len()
     }
 
-    /// Puts the next piece in place of what is there; false when there is none.
+    /// Replaces the content of `piece` with the next chunk; false when all chunks were taken.
     pub fn next(&mut self, piece: &mut Vec<u8>) -> bool {
         piece.clear();
         if self.is_done {

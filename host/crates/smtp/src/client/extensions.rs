@@ -1,6 +1,6 @@
 //! What a server offers in its reply to EHLO (RFC 5321 section 4.1.1.1).
 
-use super::reader::Lines;
+use super::reader::ReplyLines;
 
 /// A server's extensions, as far as they matter here.
 #[expect(clippy::struct_excessive_bools, reason = "each is a keyword that is there or is not")]
@@ -32,7 +32,7 @@ impl Extensions {
 
     /// What the lines after the first one say; what is not understood is not offered.
     #[must_use]
-    pub fn parse(lines: &Lines) -> Self {
+    pub fn parse(lines: &ReplyLines) -> Self {
         let mut extensions = Self::default();
         for line in lines.texts.iter().skip(1) {
             // Old servers write `AUTH=` where the RFC has a space.
@@ -66,7 +66,7 @@ mod tests {
 
     fn parse(lines: &[&str]) -> Extensions {
         let texts = lines.iter().map(|&it| it.to_owned()).collect();
-        Extensions::parse(&Lines { code: 250, texts })
+        Extensions::parse(&ReplyLines { code: 250, texts })
     }
 
     #[test]

@@ -1,45 +1,47 @@
-//! Replies out of a stream of octets (RFC 5321 section 4.2.1), without I/O and within bounds.
+//! Parses single-line and multiline replies out of a stream of octets (RFC 5321 section 4.2.1); bounded, without I/O.
 
 use super::transcript::Transcript;
 use super::violation::Violation;
 
-/// The RFC has 512.
+/// Octets of one reply line, at most; RFC 5321 section 4.5.3.1.5 has 512, some servers send more.
 const MAX_LINE: usize = 2 << 10;
+/// Octets of one reply with all its lines, at most.
 const MAX_OCTETS: usize = 64 << 10;
+/// Lines of one reply, at most.
 const MAX_LINES: usize = 200;
 
-/// What has come and was not read yet.
+/// Buffers octets from the server until a reply is whole.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct ReplyReader {
     buffer: Vec<u8>,
     /// Octets of the buffer that are known to have no line feed.
     searched: usize,
     /// The lines so far of a reply that is not whole.
-    lines: Option<Lines>,
+    lines: Option<ReplyLines>,
     octets: usize,
 }
 
 /// A whole reply: one code, and what follows it on each line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lines {
+pub struct ReplyLines {
     pub code: u16,
     /// Without control characters; at least one.
     pub texts: Vec<String>,
 }
 
-impl Reader {
-    /// Takes in what has come.
+impl ReplyReader {
+    /// Appends octets from the server.
     pub fn take(&mut self, octets: &[u8]) {
         self.buffer.extend_from_slice(octets);
     }
 
-    /// Whether nothing waits to be read.
+    /// Whether no octets and no part of a reply are buffered.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.buffer.is_empty() && self.lines.is_none()
     }
 
-    /// Drops what was not read, and shows it.
+    /// Drops the buffered octets, and writes them to the transcript.
     pub fn discard(&mut self, transcript: &mut Transcript) {
         if !self.buffer.is_empty() {
             transcript.server(&harmless(&self.buffer));
@@ -48,12 +50,12 @@ impl Reader {
     }
 
     /// The next whole reply, if it has come.
-    pub fn next(&mut self, transcript: &mut Transcript) -> Result<Option<Lines>, Violation> {
+    pub fn next(&mut self, transcript: &mut Transcript) -> Result<Option<ReplyLines>, Violation> {
         while let Some(line) = self.line()? {
             transcript.server(&harmless(&line));
             self.octets += line.len();
             let (code, is_last, text) = parse(&line)?;
-            let lines = self.lines.get_or_insert_with(|| Lines { code, texts: Vec::new() });
+            let lines = self.lines.get_or_insert_with(|| ReplyLines { code, texts: Vec::new() });
             if lines.code != code {
                 return Err(Violation::MixedCodes);
             }
@@ -90,7 +92,7 @@ impl Reader {
     }
 }
 
-/// A line's code, whether no other line follows, and its text.
+/// A line's code, whether it is the last of its reply, and its text.
 fn parse(line: &[u8]) -> Result<(u16, bool, &[u8]), Violation> {
     let (code, rest) = line.split_at_checked(3).ok_or(Violation::NoReply)?;
     let code = str::from_utf8(code).ok().filter(|it| it.bytes().all(|it| it.is_ascii_digit()));
@@ -106,7 +108,7 @@ fn parse(line: &[u8]) -> Result<(u16, bool, &[u8]), Violation> {
     }
 }
 
-/// Text that changes nothing where it is shown: no control characters, none that reverse others.
+/// Text that is safe in a log or a terminal: control and bidirectional characters are replaced.
 fn harmless(octets: &[u8]) -> String {
     let replaced = |c: char| match c {
         '\t' | '\r' | '\n' => ' ',
@@ -126,8 +128,8 @@ mod tests {
     use super::*;
 
     /// All replies of a stream that comes in pieces of that size.
-    fn read(stream: &[u8], piece: usize) -> (Vec<Lines>, Option<Violation>) {
-        let (mut reader, mut transcript) = (Reader::default(), Transcript::default());
+    fn read(stream: &[u8], piece: usize) -> (Vec<ReplyLines>, Option<Violation>) {
+        let (mut reader, mut transcript) = (ReplyReader::default(), Transcript::default());
         let mut replies = Vec::new();
         for piece in stream.chunks(piece) {
             reader.take(piece);
@@ -142,8 +144,8 @@ mod tests {
         (replies, None)
     }
 
-    fn lines(code: u16, texts: &[&str]) -> Lines {
-        Lines { code, texts: texts.iter().map(|&it| it.to_owned()).collect() }
+    fn lines(code: u16, texts: &[&str]) -> ReplyLines {
+        ReplyLines { code, texts: texts.iter().map(|&it| it.to_owned()).collect() }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::reader::Lines;
+use super::reader::ReplyLines;
 
 /// Characters of a reply's text that are kept, at most.
 const MAX_TEXT: usize = 1_000;
@@ -19,9 +19,9 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Whether the session ends with it, whatever the question was (RFC 5321 section 3.8).
+    /// Whether it is 421: the server closes the connection, whatever the command was (RFC 5321 section 3.8).
     #[must_use]
-    pub fn is_goodbye(&self) -> bool {
+    pub fn closes_connection(&self) -> bool {
         self.code == 421
     }
 
@@ -36,8 +36,8 @@ impl Reply {
     }
 }
 
-impl From<Lines> for Reply {
-    fn from(lines: Lines) -> Self {
+impl From<ReplyLines> for Reply {
+    fn from(lines: ReplyLines) -> Self {
         let first = lines.texts.first().map(String::as_str).unwrap_or_default();
         let enhanced = first.split(' ').next().filter(|word| is_enhanced(word, lines.code));
         let mut text = String::new();
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn reply(code: u16, lines: &[&str]) -> Reply {
-        Reply::from(Lines { code, texts: lines.iter().map(|&it| it.to_owned()).collect() })
+        Reply::from(ReplyLines { code, texts: lines.iter().map(|&it| it.to_owned()).collect() })
     }
 
     #[test]

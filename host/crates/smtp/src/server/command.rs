@@ -8,10 +8,10 @@ pub mod rcpt;
 
 use crate::server::reply::{Answer, Reply};
 
-/// What a client names itself with, at most, in octets (RFC 5321 section 4.5.3.1.2).
+/// Octets of the client's EHLO or HELO name, at most (RFC 5321 section 4.5.3.1.2).
 const MAX_CLIENT_NAME_OCTETS: usize = 255;
 
-/// The commands that have an answer of their own.
+/// The SMTP commands that the server knows; any other is answered with 500.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     /// Names the client and asks for the extensions.
@@ -64,7 +64,7 @@ const VERBS: [(&str, Verb); 14] = [
 /// Splits a command line into its verb and its argument, without the blanks around it.
 ///
 /// # Errors
-/// No such command.
+/// The verb is not a known command.
 pub fn split_verb(line: &[u8]) -> Result<(Verb, &[u8]), Answer> {
     let end = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len());
     let (word, rest) = line.split_at_checked(end).unwrap_or((line, b""));
@@ -78,7 +78,7 @@ pub fn split_verb(line: &[u8]) -> Result<(Verb, &[u8]), Answer> {
 /// Checks a command that takes no argument.
 ///
 /// # Errors
-/// It has one.
+/// The command has an argument.
 pub fn expect_no_argument(argument: &[u8]) -> Result<(), Answer> {
     if argument.is_empty() {
         Ok(())
@@ -87,15 +87,16 @@ pub fn expect_no_argument(argument: &[u8]) -> Result<(), Answer> {
     }
 }
 
-/// The name that a client gives itself. Clients send what they like, so any printable text will do.
+/// The client's EHLO or HELO name. Many clients send no valid domain, so any printable text is accepted.
 ///
 /// # Errors
-/// It is empty, too long, or holds a control character.
+/// The name is empty, too long, not UTF-8, or holds a control character.
 pub fn client_name(argument: &[u8]) -> Result<&str, Answer> {
     let name = str::from_utf8(argument).map_err(|_| Answer::from(Reply::BadLine))?;
     if name.is_empty() || name.len() > MAX_CLIENT_NAME_OCTETS || name.chars().any(char::is_control)
     {
-        return Err(Reply::BadArgument.with("name the client: EHLO client.example.com"));
+        return Err(Reply::BadArgument
+            .with("name empty, too long or not printable: EHLO client.example.com"));
     }
     Ok(name)
 }

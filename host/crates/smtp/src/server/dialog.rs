@@ -21,12 +21,12 @@ use waxwing_mail::address::EmailAddress;
 
 use crate::server::data::{Content, Receiver};
 use crate::server::envelope::Envelope;
-use crate::server::line::{Line, Lines};
+use crate::server::line::{Line, LineReader};
 use crate::server::reply::{Answer, Reply};
 use crate::server::sasl::Exchange;
 
 pub use crate::server::sasl::Credentials;
-pub use step::{Accepted, BareNewline, Dismissal, Mail, Security, Stage, Step, Terms};
+pub use step::{Accepted, BareNewline, Dismissal, Mail, Security, SessionSettings, Stage, Step};
 
 /// Replies that gather before they are written although more input is there.
 const FLUSH: usize = 8 * 1024;
@@ -38,9 +38,9 @@ const MAX_FAILED_LOGINS: u32 = 3;
 /// One session: the driver calls [`Dialog::next`] and does what the [`Step`] says, again and again.
 #[derive(Debug)]
 pub struct Dialog {
-    terms: Arc<Terms>,
+    terms: Arc<SessionSettings>,
     security: Security,
-    lines: Lines,
+    lines: LineReader,
     hello: Option<String>,
     login: Login,
     failed_logins: u32,
@@ -94,11 +94,11 @@ type Outcome = Result<Option<Step>, Answer>;
 impl Dialog {
     /// A session that has just been opened; its greeting is in the output.
     #[must_use]
-    pub fn new(terms: Arc<Terms>, security: Security) -> Self {
+    pub fn new(terms: Arc<SessionSettings>, security: Security) -> Self {
         let mut dialog = Self {
             terms,
             security,
-            lines: Lines::default(),
+            lines: LineReader::default(),
             hello: None,
             login: Login::Anonymous,
             failed_logins: 0,

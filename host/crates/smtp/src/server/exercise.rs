@@ -7,7 +7,8 @@ use bytes::BytesMut;
 use waxwing_mail::address::EmailAddress;
 
 use crate::server::dialog::{
-    Accepted, BareNewline, Credentials, Dialog, Dismissal, Mail, Security, Stage, Step, Terms,
+    Accepted, BareNewline, Credentials, Dialog, Dismissal, Mail, Security, SessionSettings, Stage,
+    Step,
 };
 use crate::server::reply::{Answer, Reply};
 
@@ -89,7 +90,7 @@ struct Player {
 
 impl Player {
     fn new(security: Security) -> Self {
-        let terms = Terms {
+        let terms = SessionSettings {
             hostname: "mail.example.com".to_owned(),
             message_bytes: MESSAGE_BYTES,
             recipients: RECIPIENTS,

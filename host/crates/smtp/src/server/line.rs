@@ -5,7 +5,7 @@ use bytes::{Bytes, BytesMut};
 /// Octets of a command line with its CRLF; RFC 5321 wants 512 and what the extensions add.
 pub const MAX_LINE_OCTETS: usize = 2048;
 
-/// Octets after which the end of a line is not looked for any more.
+/// Octets of an over-long line that are discarded before the session is closed.
 pub const MAX_DISCARDED_OCTETS: usize = 64 << 10;
 
 /// What the input begins with.
@@ -19,17 +19,17 @@ pub enum Line {
     Broken,
     /// A line over [`MAX_LINE_OCTETS`], the whole of it discarded.
     TooLong,
-    /// A line over [`MAX_DISCARDED_OCTETS`], whose end nobody waits for.
+    /// A line over [`MAX_DISCARDED_OCTETS`]: the session is closed without waiting for its end.
     Endless,
 }
 
-/// Takes lines; between two calls it knows only how much of the line under way is discarded.
+/// Splits the input into command lines. Its only state is how much of an over-long line is discarded so far.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct LineReader {
     discarded: usize,
 }
 
-impl Lines {
+impl LineReader {
     /// Takes one line from the input, where a whole one is there.
     pub fn next(&mut self, input: &mut BytesMut) -> Line {
         let Some(end) = input.iter().position(|byte| *byte == b'\n') else {
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     fn lines(input: &[u8]) -> Vec<Line> {
-        let mut lines = Lines::default();
+        let mut lines = LineReader::default();
         let mut input = BytesMut::from(input);
         let mut all = Vec::new();
         loop {
@@ -101,13 +101,13 @@ mod tests {
         let longer = [b"a".to_vec(), longest, b"QUIT\r\n".to_vec()].concat();
         assert_eq!(lines(&longer), [Line::TooLong, whole("QUIT")]);
 
-        let mut lines = Lines::default();
+        let mut lines = LineReader::default();
         let mut input = BytesMut::from(&vec![b'a'; MAX_DISCARDED_OCTETS][..]);
         assert_eq!(lines.next(&mut input), Line::Incomplete);
         input.extend_from_slice(b"a");
         assert_eq!(lines.next(&mut input), Line::Endless, "nobody waits for its end");
 
-        let mut lines = Lines::default();
+        let mut lines = LineReader::default();
         let mut input = BytesMut::new();
         for piece in longer.chunks(100) {
             input.extend_from_slice(piece);

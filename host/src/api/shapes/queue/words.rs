@@ -1,7 +1,7 @@
 //! Why mail waits in words: for the operator, and for the holder of the account that sent it.
 
-use crate::delivery::outcome::Backoff;
-use crate::delivery::queue::why::{Waiting, WhyMessage};
+use crate::delivery::outcome::{Backoff, FailureReason};
+use crate::delivery::queue::why::{Ending, Waiting, WhyMessage};
 use crate::delivery::shaping::admission::BoundsOf;
 use crate::delivery::shaping::reason::Reason;
 use crate::id::MessageId;
@@ -69,7 +69,7 @@ fn next(why: &WhyMessage) -> Option<String> {
     Some(match &why.waiting {
         Waiting::Scheduled => format!("it is sent at {until}"),
         Waiting::Ending(_) => format!("it ends at {until}"),
-        Waiting::BackingOff(_) | Waiting::AfterBackOff { .. } => format!(
+        Waiting::Held(Reason::BackOff(_), _) | Waiting::AfterBackOff { .. } => format!(
             "its next attempt is due at {until}, and earlier if the destination accepts mail again"
         ),
         Waiting::UnresolvedMx(_) => {
@@ -85,7 +85,6 @@ fn next(why: &WhyMessage) -> Option<String> {
 
 fn explanation(why: &WhyMessage, whose: Whose) -> String {
     match &why.waiting {
-        Waiting::BackingOff(backoff) => backing_off(backoff, whose),
         Waiting::AfterBackOff { hosts, last_error, .. } => {
             let last_error = last_error.as_ref();
             let last_error =
@@ -102,12 +101,12 @@ fn explanation(why: &WhyMessage, whose: Whose) -> String {
             )
         }
         Waiting::AccountSuspended(account) => format!("the account {account} is suspended"),
-        Waiting::Ending(words) => ending(why, words),
+        Waiting::Ending(reason) => ending(why, reason),
         Waiting::Scheduled => "its `sendAt` is in the future".to_owned(),
         Waiting::Retry => "its last attempt failed for now; another one follows".to_owned(),
         Waiting::Starting => "nothing holds it; the next round of deliveries starts it".to_owned(),
         Waiting::Sending => "an attempt is under way".to_owned(),
-        Waiting::Held(reason, _) => held(reason).to_owned(),
+        Waiting::Held(reason, _) => held(reason, whose),
     }
 }
 
@@ -125,15 +124,19 @@ fn backing_off(backoff: &Backoff, whose: Whose) -> String {
     )
 }
 
-fn ending(why: &WhyMessage, words: &str) -> String {
+fn ending(why: &WhyMessage, reason: &Ending) -> String {
     let when =
         if why.until.is_some() { "when it is due" } else { "in the next round of deliveries" };
+    let words = match reason {
+        Ending::Suppressed => "the recipient is on the suppression list",
+        Ending::Undeliverable(_, words) => words,
+    };
     format!("it ends without an attempt {when}: {words}")
 }
 
-fn held(reason: &Reason) -> &'static str {
-    match reason {
-        Reason::BackOff(_) => "delivery backs off from its destination",
+fn held(reason: &Reason, whose: Whose) -> String {
+    let words = match reason {
+        Reason::BackOff(backoff) => return backing_off(backoff, whose),
         Reason::Probing => {
             "the hosts have no good record yet, and a probe delivery to them is under way"
         }
@@ -151,16 +154,15 @@ fn held(reason: &Reason) -> &'static str {
         }
         Reason::Lookup => "the MX of the domain is being looked up",
         Reason::NoFreeAttempt => "all attempts of the server are under way",
-    }
+    };
+    words.to_owned()
 }
 
 fn advice(waiting: &Waiting) -> Option<String> {
     let advice = match waiting {
         Waiting::Scheduled => "`waxwing message cancel` cancels it",
         Waiting::Retry => "`waxwing message retry` tries it now",
-        Waiting::BackingOff(_)
-        | Waiting::AfterBackOff { .. }
-        | Waiting::Held(Reason::BackOff(_), _) => {
+        Waiting::AfterBackOff { .. } | Waiting::Held(Reason::BackOff(_), _) => {
             "see what the hosts answer, and whether this server reaches them; `waxwing message retry` \
              tries one message even now"
         }
@@ -180,10 +182,31 @@ fn advice(waiting: &Waiting) -> Option<String> {
         Waiting::Held(Reason::Probation | Reason::NoFreeAttempt, _) => {
             "raise [delivery] concurrent if the machine has room"
         }
+        Waiting::Ending(Ending::Suppressed) => {
+            "`waxwing suppression remove` takes the address off the account's list"
+        }
+        Waiting::Ending(Ending::Undeliverable(reason, _)) => return undeliverable(*reason),
         Waiting::Held(Reason::Probing | Reason::LargeMessages, _)
-        | Waiting::Ending(_)
         | Waiting::Starting
         | Waiting::Sending => return None,
+    };
+    Some(advice.to_owned())
+}
+
+/// What an operator can do about a message that cannot be sent; none where its recipient's address is at fault.
+fn undeliverable(reason: FailureReason) -> Option<String> {
+    let advice = match reason {
+        FailureReason::RoutingLoop => {
+            "the domain's MX leads to this server: correct its DNS, or route the domain by [[delivery.rules]]"
+        }
+        FailureReason::NoRoute => {
+            "see whether this server reaches the hosts of the domain, over IPv4 and IPv6, or route the domain by \
+             [[delivery.rules]]"
+        }
+        FailureReason::BadDestination
+        | FailureReason::NullMx
+        | FailureReason::Unconvertible
+        | FailureReason::Other => return None,
     };
     Some(advice.to_owned())
 }
@@ -214,7 +237,6 @@ fn of_holder(why: &WhyMessage, id: MessageId) -> Words {
             Words::new("its last attempt failed for now; another one follows", Some(&retry))
         }
         Waiting::AfterBackOff { hosts, account, .. }
-        | Waiting::BackingOff(Backoff { hosts, account, .. })
         | Waiting::Held(Reason::BackOff(Backoff { hosts, account, .. }), _) => {
             let explanation = match (hosts, account) {
                 (Hosts::MailExchangers { .. }, None) => {
@@ -241,12 +263,24 @@ fn of_holder(why: &WhyMessage, id: MessageId) -> Words {
             "the account is suspended; its mail goes on when it is active again",
             Some("ask the operator of this server"),
         ),
-        Waiting::Ending(words) => Words::new(
-            ending(why, words),
-            Some(
-                "see whether the recipient's address is right, and on the suppression list (/v1/suppressions)",
-            ),
-        ),
+        Waiting::Ending(reason) => {
+            let advice = match reason {
+                Ending::Suppressed => {
+                    "if the recipient wants mail again, take the address off the list (DELETE /v1/suppressions/{address})"
+                }
+                Ending::Undeliverable(FailureReason::BadDestination | FailureReason::NullMx, _) => {
+                    "see whether the recipient's address is right"
+                }
+                Ending::Undeliverable(FailureReason::Unconvertible, _) => {
+                    "send it without characters beyond ASCII in the address and the headers"
+                }
+                Ending::Undeliverable(
+                    FailureReason::NoRoute | FailureReason::RoutingLoop | FailureReason::Other,
+                    _,
+                ) => "ask the operator of this server",
+            };
+            Words::new(ending(why, reason), Some(advice))
+        }
         Waiting::Held(Reason::Lookup, _) => {
             Words::new("the mail servers of the recipient's domain are being looked up", None)
         }
@@ -312,13 +346,14 @@ mod tests {
         let all = [
             Waiting::Scheduled,
             Waiting::Retry,
-            Waiting::BackingOff(backoff(None)),
-            Waiting::BackingOff(backoff(Some(account))),
+            Waiting::Held(Reason::BackOff(backoff(None)), None),
+            Waiting::Held(Reason::BackOff(backoff(Some(account))), None),
             after_back_off(None),
             after_back_off(Some(account)),
             Waiting::UnresolvedMx("example.com".to_owned()),
             Waiting::AccountSuspended(account),
-            Waiting::Ending("the recipient is on the suppression list".to_owned()),
+            Waiting::Ending(Ending::Suppressed),
+            Waiting::Ending(Ending::Undeliverable(FailureReason::NoRoute, "no route".to_owned())),
             Waiting::Starting,
             Waiting::Sending,
             held(Reason::Probing),
@@ -369,12 +404,12 @@ mod tests {
             assert!(next.contains(&NOW.rfc3339()), "{next}");
             next.contains("earlier")
         };
-        assert!(is_earlier(Waiting::BackingOff(backoff(None))));
+        assert!(is_earlier(Waiting::Held(Reason::BackOff(backoff(None)), None)));
         assert!(is_earlier(after_back_off(None)));
         assert!(is_earlier(Waiting::UnresolvedMx("example.com".to_owned())));
         assert!(!is_earlier(Waiting::Retry));
         assert!(!is_earlier(Waiting::Scheduled));
-        assert!(!is_earlier(Waiting::Ending("the recipient is suppressed".to_owned())));
+        assert!(!is_earlier(Waiting::Ending(Ending::Suppressed)));
         let rate = Reason::RateLimit(Duration::from_secs(1));
         assert!(!is_earlier(Waiting::Held(rate, None)));
     }

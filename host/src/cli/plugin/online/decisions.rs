@@ -67,19 +67,8 @@ pub async fn decisions(decisions: Decisions) -> Result<(), OnlineError> {
     query.extend(decisions.plugin.map(|it| ("plugin", it)));
     query.extend(decisions.outcome.map(|it| ("outcome", it)));
     query.extend(decisions.refusals.then(|| ("refusals", "true".to_owned())));
-    let client = decisions.server.connect()?;
-    let wanted = usize::try_from(decisions.limit).unwrap_or(usize::MAX);
-    let (mut found, mut after) = (Vec::new(), decisions.after);
-    // A page of a rare kind may be short, and the search goes on behind it.
-    while found.len() < wanted {
-        let mut query = query.clone();
-        query.push(("limit", (wanted - found.len()).to_string()));
-        query.extend(after.take().map(|it| ("after", it)));
-        let answer = client.get("/v1/decisions", &query).await?;
-        found.extend_from_slice(items(&answer));
-        let Some(next) = answer["next"].as_str() else { break };
-        after = Some(next.to_owned());
-    }
+    let server = decisions.server.connect()?;
+    let found = server.items("/v1/decisions", &query, decisions.limit, decisions.after).await?;
     decisions.server.output.list(&found, line);
     Ok(())
 }

@@ -16,10 +16,10 @@ use super::addresses::{AddressFamilies, AddressLookup, addresses};
 use crate::dns::{Reach, Resolver};
 use crate::mail::mta_sts::{InvalidPolicy, StsPolicy};
 
-/// The largest policy.
-const BYTES: usize = 64 << 10;
-/// Fetches at one time; the others wait.
-const CONCURRENT: usize = 32;
+/// Octets of a policy, at most: the limit that RFC 8461 section 3.3 suggests.
+const MAX_POLICY_BYTES: usize = 64 << 10;
+/// Parallel fetches, at most; further ones wait for a permit.
+const MAX_PARALLEL_FETCHES: usize = 32;
 const HTTPS: u16 = 443;
 const MEDIA_TYPE: &str = "text/plain";
 
@@ -28,9 +28,9 @@ const MEDIA_TYPE: &str = "text/plain";
 pub struct StsFetchSettings {
     /// The addresses that a policy host may have.
     pub reach: Reach,
-    /// The port of all policy hosts: 443, but in a laboratory.
+    /// The port of all policy hosts: 443, except in tests.
     pub port: u16,
-    /// For one fetch, from the first question to the last byte.
+    /// For one fetch, from the DNS query to the last byte; the wait for a permit is not counted.
     pub timeout: Duration,
 }
 
@@ -39,26 +39,26 @@ pub struct StsFetchSettings {
 pub struct StsPolicyFetcher {
     client: Client,
     port: u16,
-    turns: Semaphore,
+    permits: Semaphore,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StsFetchError {
-    #[error("the request to its host failed")]
+    #[error("the request to the policy host failed")]
     Request(#[from] reqwest::Error),
-    #[error("its host answers with status {0}")]
+    #[error("the policy host answered with status {0}")]
     Status(StatusCode),
-    #[error("it is not text/plain")]
+    #[error("the policy is not text/plain")]
     MediaType,
-    #[error("it is larger than 64 KiB")]
+    #[error("the policy is larger than 64 KiB")]
     TooLarge,
-    #[error("it is not valid")]
+    #[error("the policy is not valid")]
     Invalid(#[from] InvalidPolicy),
 }
 
-/// The names of policy hosts, looked up as all others are.
+/// Resolves policy hosts with the server's resolver, and lets through only addresses within `reach` (against SSRF).
 #[derive(Debug)]
-struct Names {
+struct PolicyHostResolver {
     resolver: Resolver,
     reach: Reach,
 }
@@ -66,11 +66,11 @@ struct Names {
 /// A policy host without an address that may be connected to.
 #[derive(Debug, thiserror::Error)]
 enum NoAddress {
-    #[error("it has no address")]
+    #[error("the host has no address")]
     Nothing,
-    #[error("it has no public address")]
+    #[error("the host has no public address")]
     OutOfReach,
-    #[error("its addresses cannot be found: {0}")]
+    #[error("the host's addresses cannot be looked up: {0}")]
     Unknown(&'static str),
 }
 
@@ -81,7 +81,7 @@ impl Default for StsFetchSettings {
 }
 
 impl StsPolicyFetcher {
-    /// Asks nobody yet. `tls` says which authorities are trusted.
+    /// Sends no request yet. `tls` holds the trusted certificate authorities.
     ///
     /// # Errors
     /// `tls` cannot be used for HTTPS.
@@ -92,7 +92,7 @@ impl StsPolicyFetcher {
     ) -> Result<Self, reqwest::Error> {
         let client = Client::builder()
             .tls_backend_preconfigured(tls)
-            .dns_resolver(Names { resolver, reach: settings.reach })
+            .dns_resolver(PolicyHostResolver { resolver, reach: settings.reach })
             .redirect(Redirects::none())
             .https_only(true)
             .http1_only()
@@ -101,13 +101,13 @@ impl StsPolicyFetcher {
             .pool_max_idle_per_host(0)
             .timeout(settings.timeout)
             .build()?;
-        Ok(Self { client, port: settings.port, turns: Semaphore::new(CONCURRENT) })
+        Ok(Self { client, port: settings.port, permits: Semaphore::new(MAX_PARALLEL_FETCHES) })
     }
 
     /// The policy of a domain as its policy host gives it.
     pub(super) async fn fetch(&self, domain: &str) -> Result<StsPolicy, StsFetchError> {
-        // Nobody closes it; were it closed, there would be no limit.
-        let _turn = self.turns.acquire().await;
+        // The semaphore is never closed. An error would mean no limit, not a failed fetch.
+        let _permit = self.permits.acquire().await;
         let port = self.port;
         let url = format!("https://mta-sts.{domain}:{port}/.well-known/mta-sts.txt");
         let request = self.client.get(url).header(reqwest::header::ACCEPT, MEDIA_TYPE);
@@ -123,7 +123,7 @@ impl StsPolicyFetcher {
 }
 
 impl StsFetchError {
-    /// In words, with what it came of.
+    /// The error with all its sources, for the log.
     pub(super) fn in_full(&self) -> String {
         let mut words = self.to_string();
         let mut source = self.source();
@@ -135,7 +135,7 @@ impl StsFetchError {
     }
 }
 
-impl Resolve for Names {
+impl Resolve for PolicyHostResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (resolver, reach) = (self.resolver.clone(), self.reach);
         Box::pin(async move {
@@ -161,7 +161,7 @@ fn is_text(response: &Response) -> bool {
 async fn body(mut response: Response) -> Result<Vec<u8>, StsFetchError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
-        if body.len() + chunk.len() > BYTES {
+        if body.len() + chunk.len() > MAX_POLICY_BYTES {
             return Err(StsFetchError::TooLarge);
         }
         body.extend_from_slice(&chunk);

@@ -37,7 +37,7 @@ impl SingleFlight {
 
 impl FlightGuard<'_> {
     /// Waits until no other lookup of the domain runs.
-    pub(super) async fn turn(&self) -> GateGuard<'_, ()> {
+    pub(super) async fn acquire(&self) -> GateGuard<'_, ()> {
         self.gate.lock().await
     }
 }
@@ -65,11 +65,11 @@ mod tests {
         let flights = SingleFlight::default();
         let (one, two) = (flights.join("example.com"), flights.join("example.com"));
         let other = flights.join("example.net");
-        let turn = one.turn().now_or_never().expect("free");
-        assert!(two.turn().now_or_never().is_none());
-        assert!(other.turn().now_or_never().is_some());
+        let turn = one.acquire().now_or_never().expect("free");
+        assert!(two.acquire().now_or_never().is_none());
+        assert!(other.acquire().now_or_never().is_some());
         drop(turn);
-        assert!(two.turn().now_or_never().is_some());
+        assert!(two.acquire().now_or_never().is_some());
         drop((one, other));
         assert_eq!(lock(&flights.0).len(), 1);
         drop(two);

@@ -269,5 +269,5 @@ fn what_waits_is_called_when_they_take_mail_again_and_when_they_are_new() {
     health.record_success(account(), NOW);
     assert_eq!(calls(), [32]);
     destinations.requeue().request_one_per_destination(String::new());
-    assert!(destinations.take_requeue_requests().one_per_destination.is_some());
+    assert!(destinations.take_requeue_requests().one_per_destination_after.is_some());
 }

@@ -11,15 +11,15 @@ use crate::mail::mime::Attachment;
 const MAX_ATTACHMENTS: usize = 20;
 const MAX_FILENAME: usize = 200;
 const MAX_TYPE: usize = 127;
-/// All files of a message together, decoded.
-const MAX_BYTES: usize = 7 << 20;
-/// Clients disagree about padding.
+/// Octets of all attachments of a message together, decoded.
+const MAX_TOTAL_BYTES: usize = 7 << 20;
+/// Accepts base64 with and without padding: clients send both.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Reads the field; every entry's faults are kept.
+/// Parses `attachments`, and reports the faults of every entry at once.
 pub fn parse(fields: &mut Fields, value: Value) -> Option<Vec<Attachment>> {
     let items = fields.array(value, "attachments", MAX_ATTACHMENTS)?;
     let read: Vec<Attachment> = items
@@ -28,8 +28,8 @@ pub fn parse(fields: &mut Fields, value: Value) -> Option<Vec<Attachment>> {
         .filter_map(|(index, item)| entry(fields, &format!("attachments[{index}]"), item))
         .collect();
     let total: usize = read.iter().map(|attachment| attachment.content.len()).sum();
-    if total > MAX_BYTES {
-        let message = format!("may have at most {} MiB together", MAX_BYTES >> 20);
+    if total > MAX_TOTAL_BYTES {
+        let message = format!("may have at most {} MiB in total, decoded", MAX_TOTAL_BYTES >> 20);
         return fields.fault("attachments", "too_large", message);
     }
     Some(read)

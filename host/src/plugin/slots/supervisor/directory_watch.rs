@@ -1,4 +1,4 @@
-//! The watch on the operator's directory, and which directory it is on.
+//! Watches the plugin directory for changes (inotify and the like), and notices when the directory was replaced.
 
 use std::io;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use tokio::sync::Notify;
 
 use crate::plugin::slots::files::Directory;
 
-/// A watch; it ends when it is dropped.
+/// A watch on the plugin directory; dropping it ends the watch.
 pub struct DirectoryWatch {
     directory: Option<u64>,
     _watcher: Option<RecommendedWatcher>,
 }
 
 impl DirectoryWatch {
-    /// Begins. Where the system cannot watch, that is said, and the scan every second remains.
+    /// Starts the watch. If the system cannot watch, it logs a warning, and the scan each second finds changes.
     pub async fn begin(directory: &Directory, changed: &Arc<Notify>) -> Self {
         let (path, changed) = (directory.clone(), Arc::clone(changed));
         let begin = move || (path.identity(), path.watch(changed));
@@ -30,7 +30,7 @@ impl DirectoryWatch {
         Self { directory: identity, _watcher: watcher.ok() }
     }
 
-    /// This watch, or a new one where another directory is there now.
+    /// This watch, or a new one if the path now leads to another directory.
     pub async fn renewed(self, directory: &Directory, changed: &Arc<Notify>) -> Self {
         let path = directory.clone();
         let now = tokio::task::spawn_blocking(move || path.identity()).await;

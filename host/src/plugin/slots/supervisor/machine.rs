@@ -1,5 +1,5 @@
-//! One slot: the active version, the previous one, the candidate; and the moves between them. They are made here alone:
-//! the supervisor says what has happened.
+//! The state machine of one plugin slot: active version, previous version (for rollback) and candidate. All transitions
+//! are made here; the supervisor only reports events.
 
 mod candidate;
 mod live;
@@ -27,7 +27,7 @@ pub use examination::{Approval, Begun, Cause, Settling};
 pub use live::Live;
 pub use saved::Written;
 
-/// A slot's machine. What of it must survive a restart is its `state`.
+/// A slot's state machine. Only `state` is written to disk.
 #[derive(Debug)]
 pub struct Machine {
     slot: SlotName,
@@ -40,7 +40,7 @@ pub struct Machine {
     examination: Option<Examination>,
     files: Files,
     saved: Saved,
-    /// The number of the newest work.
+    /// The number of the newest examination or shadow run; results of older ones are dropped.
     newest: Arc<AtomicU64>,
     /// The traps of the active version.
     window: TrapWindow,
@@ -54,7 +54,7 @@ enum Files {
     /// The files as they were last read or reported; none where there are none.
     Seen(Option<Stamp>),
     /// They are to be examined again, although they did not change.
-    Doubtful,
+    Recheck,
 }
 
 /// What is to be done with a validated candidate.
@@ -105,8 +105,8 @@ impl Machine {
         Self::restored(slot, state, None, None)
     }
 
-    /// A machine as a start finds it. Where what ran cannot be made again, the one before it runs; a slot whose
-    /// files are gone has one that ran before, and none that is to run.
+    /// The machine after a restart. If the active version cannot be rebuilt, the previous one becomes active, but not
+    /// if none was active, as after the slot's files were removed.
     #[must_use]
     pub fn restored(
         slot: SlotName,
@@ -141,31 +141,31 @@ impl Machine {
         &self.state
     }
 
-    /// What answers its calls while the slot is switched on.
+    /// The active version, even while the slot is switched off; see [`Self::serving`].
     #[must_use]
     pub fn active(&self) -> Option<&Live> {
         self.active.as_ref()
     }
 
-    /// What a rollback brings back.
+    /// The version that a rollback restores.
     #[must_use]
     pub fn previous(&self) -> Option<&Live> {
         self.previous.as_ref()
     }
 
-    /// What answers its calls.
+    /// The plugin that serves the slot's calls; none while the slot is switched off.
     #[must_use]
     pub fn serving(&self) -> Option<&InstalledPlugin> {
         if self.state.disabled { None } else { self.active.as_ref().map(|it| &it.validated) }
     }
 
-    /// Whether that is what answers its calls.
+    /// Whether the slot's calls are served by this plugin.
     #[must_use]
     pub fn serves(&self, plugin: &InstalledPlugin) -> bool {
         self.serving().is_some_and(|active| active.identity() == plugin.identity())
     }
 
-    /// What gets live calls beside the active version.
+    /// The shadow run of the waiting candidate.
     #[must_use]
     pub fn shadow(&self) -> Option<&Arc<Shadow>> {
         self.candidate.waiting()?.shadow.as_ref()
@@ -176,18 +176,18 @@ impl Machine {
         matches!(self.candidate, Candidate::Rejected { .. })
     }
 
-    /// Whether there is nothing to show of it.
+    /// Whether the slot has no files, no active version and no candidate, so that no status shows it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let has_files = match &self.files {
             Files::Seen(stamp) => stamp.is_some(),
-            Files::Doubtful => true,
+            Files::Recheck => true,
             Files::Unknown => false,
         };
         self.active.is_none() && matches!(self.candidate, Candidate::None) && !has_files
     }
 
-    /// Begins new work; what was begun before it is superseded and ends.
+    /// Starts a new numbered job (examination or shadow run) and cancels the examination under way.
     fn begin(&mut self) -> u64 {
         self.examination = None;
         self.newest.fetch_add(1, Ordering::SeqCst) + 1
@@ -199,14 +199,14 @@ impl Machine {
         self.newest.load(Ordering::SeqCst) == work
     }
 
-    /// Whether files that look so have to be examined. An examination that waits for its files to
-    /// stand still waits for this change too, and no other begins.
-    pub fn must_examine(&mut self, stamp: Option<&Stamp>) -> bool {
+    /// Records what a scan found, and returns whether the files must be examined. An examination that still waits for
+    /// its files to settle starts that wait again instead.
+    pub fn record_scan(&mut self, stamp: Option<&Stamp>) -> bool {
         let is_as_before = match &self.files {
             // Where there are no files, there is something to do only if something of them runs.
             Files::Unknown => stamp.is_none() && self.active.is_none(),
             Files::Seen(before) => before.as_ref() == stamp,
-            Files::Doubtful => false,
+            Files::Recheck => false,
         };
         let is_restarted = match &mut self.examination {
             Some(examination) if !is_as_before => {
@@ -280,7 +280,7 @@ impl Machine {
         Some(Decision::Activate(Box::new(pending.into_live())))
     }
 
-    /// The candidate came no further.
+    /// Rejects the candidate.
     pub fn reject(&mut self, shown: CandidateStatus, reason: RejectedFor) {
         self.forget_approval();
         self.candidate = Candidate::Rejected { shown: Box::new(shown), reason };
@@ -293,7 +293,7 @@ impl Machine {
             &mut self.candidate
         {
             *reason = RejectedFor::Fault;
-            self.files = Files::Doubtful;
+            self.files = Files::Recheck;
         }
     }
 
@@ -348,10 +348,10 @@ impl Machine {
         }
         self.active = Some(live);
         self.state.disabled = false;
-        self.settle();
+        self.end_transition();
     }
 
-    /// The previous version comes back; answers what was live.
+    /// Restores the previous version, quarantines the active one, and returns it; none if nothing was active.
     pub fn roll_back(&mut self, reason: &str, at: &str) -> Option<Live> {
         let gone = self.active.take()?;
         self.active = self.previous.take();
@@ -366,22 +366,22 @@ impl Machine {
             reason: reason.to_owned(),
             at: at.to_owned(),
         });
-        self.settle();
+        self.end_transition();
         Some(gone)
     }
 
-    /// The previous version cannot come back any more.
+    /// Forgets the previous version: a rollback leads to the built-in or a broader plugin.
     pub fn drop_previous(&mut self) {
         self.previous = None;
     }
 
-    /// What a start found must not run.
+    /// Drops the active version, which start-up found unfit to run.
     pub fn drop_active(&mut self) {
         self.active = None;
     }
 
-    /// What came from the files goes with them. What a rollback brought back did not: it stays,
-    /// until the operator switches the slot off or gives it a file.
+    /// Removes the active version if it came from the files that are gone. One that a rollback restored did not: it
+    /// stays until the operator switches the slot off or installs another file.
     pub fn files_are_gone(&mut self) -> FilesGone {
         let gone = match &self.active {
             Some(active) if active.stored.digest != self.state.file => FilesGone::ActiveStays,
@@ -391,11 +391,12 @@ impl Machine {
         if gone != FilesGone::ActiveStays {
             self.previous = self.active.take();
         }
-        self.settle();
+        self.end_transition();
         gone
     }
 
-    fn settle(&mut self) {
+    /// Clears candidate, approval and trap counts, and copies active and previous into the state to be saved.
+    fn end_transition(&mut self) {
         self.candidate = Candidate::None;
         self.forget_approval();
         self.state.asked = None;
@@ -410,20 +411,20 @@ impl Machine {
         }
     }
 
-    /// Counts a trap of the active version; answers why it has to go, if it has to.
+    /// Counts a trap of the active version; returns the reason for a rollback, if it is due.
     pub fn trapped(&mut self, now: Instant, input: u64, before: u64, calls: u64) -> Option<String> {
         self.window.trapped(now, input, before, calls)
     }
 
-    /// Notes how many calls there were, for the shares of the last minute.
+    /// Samples the call count, for the trap rate of the last minute.
     pub fn count_calls(&mut self, now: Instant) {
         if let Some(active) = &self.active {
             self.window.had(now, active.validated.stats().calls());
         }
     }
 
-    /// What of it must survive a restart has changed.
-    pub fn change(&mut self) {
+    /// Marks the state as changed since it was last written to disk.
+    pub fn mark_unsaved(&mut self) {
         self.saved.change();
     }
 
@@ -432,7 +433,7 @@ impl Machine {
         self.saved.retry();
     }
 
-    /// What is to be written, if something is.
+    /// The state to be written to disk, if a write is due.
     #[must_use]
     pub fn unsaved(&self) -> Option<(SlotName, SlotState)> {
         self.saved.is_due().then(|| (self.slot.clone(), self.state.clone()))
@@ -477,16 +478,16 @@ mod tests {
     fn a_candidate_is_examined_again_when_its_binding_may_be_free() {
         for (reason, is_again) in [(RejectedFor::BindingTaken, true), (RejectedFor::Fault, false)] {
             let mut machine = machine();
-            assert!(machine.must_examine(Some(&stamp())));
+            assert!(machine.record_scan(Some(&stamp())));
             let begun = machine.begin_examination(Cause::Files(Some(stamp())));
             assert!(begun.settling.ends_at(0), "they were read");
             machine.reject(CandidateStatus::new(), reason);
-            assert!(!machine.must_examine(Some(&stamp())));
+            assert!(!machine.record_scan(Some(&stamp())));
             machine.binding_may_be_free();
-            assert_eq!(machine.must_examine(Some(&stamp())), is_again, "{reason:?}");
+            assert_eq!(machine.record_scan(Some(&stamp())), is_again, "{reason:?}");
             machine.begin_examination(Cause::Files(Some(stamp())));
             machine.binding_may_be_free();
-            assert!(!machine.must_examine(Some(&stamp())), "once");
+            assert!(!machine.record_scan(Some(&stamp())), "once");
             assert!(machine.is_rejected(), "it is shown until the files are judged");
         }
     }
@@ -501,7 +502,7 @@ mod tests {
         };
         assert_eq!(approval, Approval::ByOperator);
         machine.begin_examination(Cause::Order(approval));
-        assert!(!machine.must_examine(None), "the examination starts settling again");
+        assert!(!machine.record_scan(None), "the examination starts settling again");
         let examination = machine.examination.as_ref().expect("it goes on");
         assert_eq!(examination.approval(), Approval::ByRule);
     }

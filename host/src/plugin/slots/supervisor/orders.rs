@@ -33,17 +33,20 @@ impl SlotSupervisor {
         work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
-        if let Order::Install { component, signature, activation } = order {
-            return self.install(slot, component, signature, activation, work, evidence).await;
-        }
-        if !self.machines.has(slot) {
-            return Err(OrderError::Unknown(slot.clone()));
-        }
+        let is_known = self.machines.has(slot);
         match order {
+            Order::Install { component, signature, activation } => {
+                self.install(slot, component, signature, activation, work, evidence).await?;
+            }
+            Order::Activate | Order::RollBack | Order::Disable | Order::Shadow { .. }
+                if !is_known =>
+            {
+                return Err(OrderError::Unknown(slot.clone()));
+            }
             Order::Activate => self.activate_by_order(slot, work, evidence)?,
             Order::RollBack => {
                 if let Some(error) = self.taken_before(slot) {
-                    return Err(OrderError::Taken(Box::new(error)));
+                    return Err(OrderError::BindingTaken(Box::new(error)));
                 }
                 if self.machines.of(slot).active().is_none() {
                     return Err(OrderError::NothingBefore(slot.clone()));
@@ -60,7 +63,6 @@ impl SlotSupervisor {
                     return Err(OrderError::NothingToShadow(slot.clone()));
                 }
             }
-            Order::Install { .. } => {}
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ fn read(parameter: Parameter<'_>, limit: usize, utf8: &mut bool) -> Result<(), A
             *utf8 = true;
             Ok(())
         }
-        // Who first wrote the message, by the client's word: noted by nobody (RFC 4954 section 5).
+        // AUTH= names the original submitter. It is accepted and ignored, as RFC 4954 section 5 allows.
         ("AUTH", Some(_)) => Ok(()),
         ("SIZE" | "BODY" | "SMTPUTF8" | "AUTH", _) => Err(malformed(keyword)),
         _ => Err(unknown(parameter)),
@@ -67,7 +67,7 @@ fn check_size(size: &str, limit: usize) -> Result<(), Answer> {
     if size.is_empty() || size.len() > 20 || !size.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(malformed("SIZE"));
     }
-    // Twenty digits may be more than any number here, and are too many octets then.
+    // RFC 1870 allows 20 digits. A number that overflows is over the limit, too.
     let fits = size.parse::<usize>().is_ok_and(|size| size <= limit);
     if fits { Ok(()) } else { Err(too_large(limit)) }
 }

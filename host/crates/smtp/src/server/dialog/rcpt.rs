@@ -5,7 +5,7 @@ use crate::server::command::rcpt;
 use crate::server::reply::{Answer, Reply};
 
 impl Dialog {
-    /// What became of [`Step::Recipient`].
+    /// Answers [`Step::Recipient`]: accepts the recipient, or refuses it with a reply.
     pub fn recipient_checked(&mut self, result: Result<(), Answer>) {
         let state = std::mem::replace(&mut self.state, State::Command);
         let State::Asked(Question::Recipient(recipient)) = state else {
@@ -29,7 +29,7 @@ impl Dialog {
             return Err(Reply::OutOfOrder.with("send MAIL first"));
         };
         if envelope.chunks.is_some() {
-            return Err(Reply::OutOfOrder.with("the message is coming already"));
+            return Err(Reply::OutOfOrder.with("the message comes by BDAT; end it or send RSET"));
         }
         let read = rcpt::parse(argument).and_then(|to| {
             if to.needs_utf8 && !envelope.utf8 {

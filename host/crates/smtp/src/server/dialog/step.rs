@@ -1,20 +1,20 @@
-//! What a session is held under, and what passes between it and its driver.
+//! The settings of an SMTP session, and the steps and messages that it hands to its driver.
 
 pub use crate::server::data::BareNewline;
 use crate::server::dialog::Credentials;
 use crate::server::reply::Reply;
 use waxwing_mail::address::EmailAddress;
 
-/// What a session is held under.
+/// Host name and limits of a session.
 #[derive(Debug, Clone)]
-pub struct Terms {
+pub struct SessionSettings {
     /// What the server calls itself.
     pub hostname: String,
     /// The largest message, in octets.
     pub message_bytes: usize,
     /// The most recipients of one message.
     pub recipients: usize,
-    /// What becomes of a line feed that stands alone in a message.
+    /// Whether a bare LF in a message is normalised to CRLF or refused (SMTP smuggling).
     pub bare_newline: BareNewline,
 }
 
@@ -29,13 +29,13 @@ pub enum Security {
 /// What the driver does next.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Write the output, then give more bytes: everything that can be understood was handled.
+    /// Write the output, then read more from the client: no complete command is left.
     Wait,
-    /// Write the output, then go on with the same input: many replies have gathered.
+    /// Write the output, then go on with the same input: enough pipelined replies have gathered.
     Flush,
     /// Write the output, shake hands, then [`super::Dialog::secured`].
     StartTls,
-    /// Look the key up, then [`super::Dialog::authenticated`].
+    /// Check the credentials (an API key), then [`super::Dialog::authenticated`].
     Authenticate(Credentials),
     /// MAIL was well formed; then [`super::Dialog::sender_checked`].
     Sender(Option<EmailAddress>),
@@ -47,7 +47,7 @@ pub enum Step {
     Close,
 }
 
-/// A message as it was handed in.
+/// A submitted message with its envelope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mail {
     /// What the client called itself: any printable text.
@@ -59,7 +59,7 @@ pub struct Mail {
     /// Whether the client declared SMTPUTF8 (RFC 6531).
     pub utf8: bool,
     /// The message, perhaps empty: lines of any length that end in CRLF, no other CR or LF, no NUL.
-    /// By DATA its stuffed dots are taken out.
+    /// Dot-stuffing of DATA is undone.
     pub data: Vec<u8>,
 }
 
@@ -72,7 +72,7 @@ pub struct Accepted {
     pub suppressed: usize,
 }
 
-/// Where a session stands, for its time-outs and for a shutdown.
+/// The phase of a session, which decides its time-out and how a shutdown ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Not authenticated.

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use waxwing_mail::address::EmailAddress;
 
-use crate::server::dialog::{Accepted, BareNewline, Dialog, Mail, Security, Step, Terms};
+use crate::server::dialog::{Accepted, BareNewline, Dialog, Mail, Security, SessionSettings, Step};
 use crate::server::reply::{Answer, Reply};
 
 /// `NUL key NUL key` in base64.
@@ -44,8 +44,8 @@ struct Session {
     message: Result<Accepted, Answer>,
 }
 
-fn terms() -> Terms {
-    Terms {
+fn terms() -> SessionSettings {
+    SessionSettings {
         hostname: "mail.example.com".to_owned(),
         message_bytes: 1000,
         recipients: 3,
@@ -54,7 +54,7 @@ fn terms() -> Terms {
 }
 
 impl Session {
-    fn new(terms: Terms, security: Security) -> Self {
+    fn new(terms: SessionSettings, security: Security) -> Self {
         let mut session = Self {
             dialog: Dialog::new(Arc::new(terms), security),
             input: BytesMut::new(),
@@ -82,7 +82,7 @@ impl Session {
         Self::logged_in_under(terms())
     }
 
-    fn logged_in_under(terms: Terms) -> Self {
+    fn logged_in_under(terms: SessionSettings) -> Self {
         let mut session = Self::new(terms, Security::Tls);
         session.says(&["EHLO client.example", &format!("AUTH PLAIN {KEY_PLAIN}")]);
         session.transcript.clear();

@@ -50,10 +50,10 @@ async fn an_answer_that_is_no_policy_is_refused() {
         (response("200 OK", "", POLICY), "not text/plain"),
         (response("200 OK", "text/plain", &filler), "larger than 64 KiB"),
         (endless, "larger than 64 KiB"),
-        (cut, "request to its host failed"),
+        (cut, "request to the policy host failed"),
         (response("200 OK", "text/plain", "<html>"), "line 1"),
         (response("200 OK", "text/plain", ""), "no version"),
-        ("nonsense\r\n\r\n".to_owned(), "request to its host failed"),
+        ("nonsense\r\n\r\n".to_owned(), "request to the policy host failed"),
     ] {
         host.answers(Answer::Bytes(answer));
         let refused = fetched(&fetcher).await.expect_err(expected);
@@ -108,9 +108,9 @@ async fn a_policy_host_inside_this_network_is_not_asked() {
     let fetcher = StsPolicyFetcher::new(world.resolver(PATIENCE), host.trusting(), &settings);
     let fetcher = fetcher.expect("a client");
     for (address, expected) in [
-        (None, "it has no address"),
-        (Some("127.0.0.1"), "it has no public address"),
-        (Some("::ffff:127.0.0.1"), "it has no public address"),
+        (None, "the host has no address"),
+        (Some("127.0.0.1"), "the host has no public address"),
+        (Some("::ffff:127.0.0.1"), "the host has no public address"),
     ] {
         if let Some(address) = address {
             world.address("mta-sts.example.com", address);

@@ -1,4 +1,4 @@
-//! What came of the newest files of a slot that were looked at, and is not live.
+//! The candidate of a slot: a version that waits for activation or was rejected; and the rule that decides (canary).
 
 use std::sync::Arc;
 
@@ -9,13 +9,14 @@ use crate::plugin::promotion::shadow::Shadow;
 use crate::plugin::runtime::stage::Stage;
 use crate::plugin::slots::status::CandidateStatus;
 
-/// Files that are examined while there is a candidate leave it as it is until they are judged.
+/// An examination of newer files leaves the candidate as it is until its verdict.
 #[derive(Debug, Default)]
 pub enum Candidate {
-    /// The files are those of the active version, or none were looked at.
+    /// Nothing waits and nothing was rejected: the files are those of the active version or are gone, or an activation,
+    /// a rollback, a switch-off or a restart ended the last candidate.
     #[default]
     None,
-    /// It is proven, and waits for calls in the shadow or for the operator.
+    /// Validated; waits for shadow calls or for the operator.
     Waiting(Box<Pending>),
     Rejected {
         shown: Box<CandidateStatus>,
@@ -23,16 +24,16 @@ pub enum Candidate {
     },
 }
 
-/// Why a candidate came no further.
+/// Why a candidate was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RejectedFor {
-    /// A fault of its own: only other files can mend it.
+    /// The component or its configuration is at fault; only other files help.
     Fault,
-    /// Another slot answers the calls of its binding: it is looked at again when that may be over.
+    /// Another slot holds its binding. The files are examined again when that may be free.
     BindingTaken,
 }
 
-/// A generation that is proven and not live yet.
+/// A validated version that is not live yet.
 #[derive(Debug)]
 pub struct Pending {
     pub live: Live,
@@ -56,7 +57,7 @@ impl Candidate {
         }
     }
 
-    /// Takes what waits; what was rejected stays.
+    /// Takes a waiting candidate out; a rejected one stays.
     pub fn take_waiting(&mut self) -> Option<Box<Pending>> {
         match std::mem::take(self) {
             Self::Waiting(pending) => Some(pending),
@@ -67,7 +68,7 @@ impl Candidate {
         }
     }
 
-    /// What the board shows of it.
+    /// The candidate's part of the slot's status.
     pub fn status(&self) -> Option<CandidateStatus> {
         match self {
             Self::None => None,
@@ -78,14 +79,14 @@ impl Candidate {
 }
 
 impl Pending {
-    /// It becomes live; what was seen in the shadow is kept.
+    /// Makes it live, with the report of its shadow run.
     #[must_use]
     pub fn into_live(self) -> Live {
         let shadow = self.shadow.map(|it| it.report());
         Live { shadow, ..self.live }
     }
 
-    /// Why it does not become live by itself, if it does not.
+    /// Why the candidate waits for the operator; none if it becomes live by its rule.
     #[must_use]
     pub fn waits_because(&self) -> Option<String> {
         let shadow = self.shadow.as_ref().map(|it| it.report()).unwrap_or_default();
@@ -94,7 +95,7 @@ impl Pending {
         let worse = [
             counted(self.impact.templates.failed, "published templates would not render as now"),
             counted(self.impact.would_fail, "recorded calls would not be served as now"),
-            counted(shadow.failed, "calls in the shadow were not served as by the live plugin"),
+            counted(shadow.failed, "shadow calls were served worse than by the live plugin"),
         ];
         let worse = worse.into_iter().flatten().collect::<Vec<_>>().join("; ");
         match self.activation.impact {
@@ -106,11 +107,12 @@ impl Pending {
                 let pass = self.impact.pass;
                 Some(format!("all {pass} recorded calls that pass now would be refused"))
             }
-            ImpactRule::Auto if shadow.differs_always() => {
-                Some(format!("all {} calls in the shadow were answered otherwise", shadow.compared))
-            }
+            ImpactRule::Auto if shadow.differs_always() => Some(format!(
+                "all {} shadow calls were answered differently from now",
+                shadow.compared
+            )),
             ImpactRule::UpTo(most) if changes > most => {
-                Some(format!("{changes} answers would change, and {most} may"))
+                Some(format!("{changes} answers would change, and its slot allows {most}"))
             }
             ImpactRule::Auto | ImpactRule::UpTo(_) => None,
         }

@@ -1,5 +1,5 @@
-//! What the text of a permanent refusal says about the address. Read where the codes are missing, general or known
-//! to be misused; in doubt the answer is no.
+//! Bounce classification by text: whether a 5xx reply says that the address is dead (`user unknown`) or gives another
+//! reason. Used where the codes are missing, general or known to be misused; in doubt the address is not dead.
 
 /// Word beginnings that show a reason other than a dead address: the sender, the message, the time, a full
 /// mailbox.
@@ -135,7 +135,7 @@ pub(super) fn cites_dns_failure(text: &str) -> bool {
     normalized(text).contains("malformed")
 }
 
-/// The words of directory-based edge blocking in Exchange Online.
+/// Whether Exchange Online's directory-based edge blocking refused the address.
 pub(super) fn not_in_directory(text: &str) -> bool {
     normalized(text).contains("recipient address rejected: access denied")
 }

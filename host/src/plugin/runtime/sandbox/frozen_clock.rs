@@ -1,4 +1,4 @@
-//! A clock that stands still during a call.
+//! The WASI clocks of a plugin: both stand still during a call, and a guest cannot sleep.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,13 +9,13 @@ use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock};
 use wasmtime_wasi_io::poll::DynPollable;
 
-/// Stands at the moment of the call's context.
+/// Shows the time of the call's context for the whole call.
 #[derive(Debug, Clone, Default)]
 pub struct FrozenClock(Arc<AtomicU64>);
 
 impl FrozenClock {
-    /// Sets the moment, in milliseconds since the Unix epoch.
-    pub fn stand_at(&self, now_unix_ms: u64) {
+    /// Sets the time, in milliseconds since the Unix epoch.
+    pub fn set(&self, now_unix_ms: u64) {
         self.0.store(now_unix_ms, Ordering::Relaxed);
     }
 }
@@ -40,7 +40,7 @@ impl HostMonotonicClock for FrozenClock {
     }
 }
 
-/// A guest that sleeps in a host call is not stopped by epochs, so it may not sleep.
+/// Sleeping is refused: the epoch deadline does not interrupt a guest that sleeps in a host call.
 impl monotonic_clock::Host for FrozenClock {
     fn now(&mut self) -> wasmtime::Result<u64> {
         Ok(HostMonotonicClock::now(self))
@@ -51,14 +51,14 @@ impl monotonic_clock::Host for FrozenClock {
     }
 
     fn subscribe_instant(&mut self, _when: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        Err(asleep())
+        Err(sleep_refused())
     }
 
     fn subscribe_duration(&mut self, _by: u64) -> wasmtime::Result<Resource<DynPollable>> {
-        Err(asleep())
+        Err(sleep_refused())
     }
 }
 
-fn asleep() -> wasmtime::Error {
+fn sleep_refused() -> wasmtime::Error {
     wasmtime::Error::msg("a plugin may not sleep: its clock stands still")
 }
