@@ -1,7 +1,8 @@
 //! A bounded number of samples, which only their own rows can open.
 
 use super::super::Store;
-use super::super::database::{column, sql};
+use super::super::database::sql;
+use super::super::tests::plans::plan;
 use super::{SampleOutcome, SampleRecord, SampleRow, sample_identity};
 use crate::clock::Timestamp;
 use crate::id::DecisionId;
