@@ -17,6 +17,7 @@
 
 pub mod authenticate;
 pub mod batches;
+pub mod decisions;
 pub mod idempotency;
 pub mod json;
 pub mod rate_limit;

@@ -71,7 +71,7 @@ impl<'a> Draft<'a> {
                 id,
                 account_id: self.sender.key.account_id,
                 code: refusal.code(),
-                plugins: super::recorded(&decisions),
+                plugins: decisions.into_recorded(),
             });
         }
         Refused { refusal, decision }
