@@ -105,6 +105,9 @@ impl FairShare {
     /// # Panics
     /// Never: the room outlives its waiters, and keeps each one until it is served.
     pub async fn wait(self: &Arc<Self>, owner: ShareOwner, amount: usize) -> Share {
+        if let Some(share) = self.try_take(owner, amount) {
+            return share;
+        }
         let (granted, grant) = oneshot::channel();
         {
             let mut room = self.room();

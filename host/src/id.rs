@@ -52,7 +52,9 @@ macro_rules! identifiers {
             /// The ULID without its prefix, in lower case.
             #[must_use]
             pub fn ulid(self) -> String {
-                self.0.to_string().to_ascii_lowercase()
+                let mut ulid = self.0.to_string();
+                ulid.make_ascii_lowercase();
+                ulid
             }
         }
 
@@ -71,7 +73,8 @@ macro_rules! identifiers {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.0)
+                f.write_str($prefix)?;
+                f.write_str(self.0.array_to_str(&mut [0; ulid::ULID_LEN]))
             }
         }
 

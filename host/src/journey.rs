@@ -18,13 +18,13 @@ use crate::plugin::Plugins;
 use crate::store::Store;
 use crate::store::facts::Snapshot;
 use crate::store::records::NewMessage;
-use accept::Accept;
 use accept::abort::{Abort, on_current_facts};
 use accept::authenticate::{Caller, Sender, recheck_caller};
 use accept::batches::Batches;
 use accept::idempotency::InFlight;
 use accept::refusal::{Refusal, Refused};
 use accept::submission::{Faulty, Submission};
+use accept::{Accept, Step, record_step};
 use commit::Commit;
 use commit::draft::Draft;
 use commit::idempotent_reply::kept_reply;
@@ -140,14 +140,14 @@ impl Journey {
 
         let start = Instant::now();
         let admitted = policy::admit(snapshot, &plugins, &context, sender, submission).await;
-        accept::record_step("policy", start);
+        record_step(Step::Policy, start);
         let admitted = admitted?;
 
         let start = Instant::now();
         let (account, now) = (&sender.account.account, self.accept.clock.now());
         let rendered =
             render::render(&plugins, account, context, admitted, submission, shared, now).await;
-        accept::record_step("render", start);
+        record_step(Step::Render, start);
         Ok(self.commit.message(rendered?, submission))
     }
 }

@@ -69,7 +69,7 @@ pub use decisions::{
 };
 pub use domain_checks::{CheckRow, Checked, DomainDetails, OtherDomains, Responsiveness};
 pub use domain_keys::{PublishedKey, SealedKey, SigningKeys};
-pub use domains::{AddingFacts, DomainRow, NewDomain};
+pub use domains::{AddingFacts, DomainFacts, DomainRow, NewDomain};
 pub use drive_while::drive_while;
 pub use error::StoreError;
 pub use event_kind::EventKind;
@@ -197,7 +197,7 @@ impl Store {
     async fn read_fact(
         &self,
         account: AccountId,
-        statement: Statement,
+        statement: Statement<'_>,
     ) -> Result<(i64, Option<Row>), StoreError> {
         let mut tx = self.db.snapshot("read_fact").await?;
         let changed = sql("-- facts_revision\nSELECT facts_revision FROM accounts WHERE id = $1");

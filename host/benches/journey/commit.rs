@@ -109,7 +109,7 @@ fn job(revision: i64, account_id: AccountId, body: &Body, now: Timestamp) -> Job
             decisions: [PluginDecision {
                 kind: "plan",
                 identity: r#"{"slot":"plan","name":"plan-policy"}"#.into(),
-                verdict: "allow".to_owned(),
+                verdict: "allow".into(),
                 reason: None,
                 micros: 20,
                 blank: Vec::new(),

@@ -19,9 +19,9 @@ use crate::account::key::Scope;
 use crate::journey::accept::authenticate::Caller;
 use crate::journey::accept::json;
 use crate::journey::accept::rate_limit::Allowance;
-use crate::journey::accept::record_step;
 use crate::journey::accept::refusal::Refusal;
 use crate::journey::accept::submission::Submission;
+use crate::journey::accept::{Step, record_step};
 use crate::journey::{self, Reply};
 use crate::message::channel::Channel;
 use crate::store::records::{Acceptance, Idempotency};
@@ -95,7 +95,7 @@ pub async fn accept(api: &Api, request: Request) -> Limited<Accepted> {
         }
     };
     let result = read(api, parts, body, caller).await;
-    record_step("accept", start);
+    record_step(Step::Accept, start);
     Limited { allowance: Some(allowance), result }
 }
 

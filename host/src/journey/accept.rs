@@ -20,6 +20,7 @@
 
 pub mod authenticate;
 pub mod batches;
+pub mod decisions;
 pub mod idempotency;
 pub mod json;
 pub mod rate_limit;
@@ -102,7 +103,22 @@ impl Accept {
     }
 }
 
-/// Records how long a step of the journey took.
-pub fn record_step(step: &'static str, start: Instant) {
-    metrics::histogram!("waxwing_step_seconds", "step" => step).record(start.elapsed());
+/// A step of the journey whose time is recorded.
+#[derive(Debug, Clone, Copy)]
+pub enum Step {
+    Accept,
+    Policy,
+    Render,
+    Commit,
+}
+
+/// Records how long a step took. A label that stands in the code is not allocated.
+pub fn record_step(step: Step, start: Instant) {
+    let histogram = match step {
+        Step::Accept => metrics::histogram!("waxwing_step_seconds", "step" => "accept"),
+        Step::Policy => metrics::histogram!("waxwing_step_seconds", "step" => "policy"),
+        Step::Render => metrics::histogram!("waxwing_step_seconds", "step" => "render"),
+        Step::Commit => metrics::histogram!("waxwing_step_seconds", "step" => "commit"),
+    };
+    histogram.record(start.elapsed());
 }

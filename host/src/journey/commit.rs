@@ -10,13 +10,13 @@ mod sample;
 
 use std::sync::Arc;
 
+use super::accept::decisions::Decisions;
 use super::accept::submission::{Content, Submission};
 use super::render::Rendered;
 use crate::clock::Clock;
 use crate::id::DecisionId;
 use crate::message::channel::Channel;
-use crate::plugin::decision::Decision;
-use crate::store::records::{NewMessage, PluginDecision};
+use crate::store::records::NewMessage;
 use crate::store::seal::Seal;
 use batch::Committer;
 
@@ -34,6 +34,7 @@ impl Commit {
     /// A rendered message as the store takes it.
     pub(super) fn message(&self, rendered: Rendered, submission: &Submission) -> NewMessage {
         self.sample(DecisionId::of(rendered.id), &rendered.decisions);
+        let recorded = rendered.decisions.recorded();
         let message = NewMessage {
             id: rendered.id,
             channel: submission.channel,
@@ -53,42 +54,21 @@ impl Commit {
                 Content::Filled(_) | Content::Raw(_) => None,
             },
             body: rendered.body,
-            blank: blank(&rendered.decisions),
+            blank: recorded.iter().flat_map(|it| &it.blank).cloned().collect(),
             unread: rendered.unread,
-            locale: rendered.decisions.iter().find_map(|it| it.locale.clone()),
-            decisions: recorded(&rendered.decisions),
+            locale: recorded.iter().find_map(|it| it.locale.clone()),
+            decisions: rendered.decisions.into_recorded(),
         };
         log_blanks(&message, submission.channel);
         message
     }
 
     /// Keeps what went into plugins and came out, for the calls that are in the sample.
-    fn sample(&self, id: DecisionId, decisions: &[Decision]) {
+    fn sample(&self, id: DecisionId, decisions: &Decisions) {
         for sample in sample::seal(&self.seal, id, decisions) {
             self.committer.record_sample(sample);
         }
     }
-}
-
-/// The variables that went out blank, as the decision records them.
-fn blank(decisions: &[Decision]) -> Vec<String> {
-    decisions.iter().flat_map(|decision| &decision.blank).cloned().collect()
-}
-
-/// Decisions as the store takes them.
-fn recorded(decisions: &[Decision]) -> Arc<[PluginDecision]> {
-    let recorded = |decision: &Decision| PluginDecision {
-        kind: decision.kind.as_str(),
-        identity: serde_json::to_string(&decision.identity)
-            .expect("an identity has string keys only")
-            .into(),
-        verdict: decision.verdict.clone(),
-        reason: decision.reason.clone(),
-        micros: decision.micros,
-        blank: decision.blank.clone(),
-        locale: decision.locale.clone(),
-    };
-    decisions.iter().map(recorded).collect()
 }
 
 /// A client of the relay has no answer that warnings could stand in, so the log has them.

@@ -10,6 +10,7 @@ pub use substance::Substance;
 
 use super::accept::abort::Abort;
 use super::accept::authenticate::Sender;
+use super::accept::decisions::Decisions;
 use super::accept::refusal::{Fault, Refusal};
 use super::accept::submission::{Content, Faulty, Submission};
 use super::accept::variables::Variables;
@@ -20,7 +21,6 @@ use crate::id::DomainId;
 use crate::message::address::EmailAddress;
 use crate::plugin::CallContext;
 use crate::plugin::binding::Scope;
-use crate::plugin::decision::Decision;
 use crate::plugin::table::Table;
 use crate::store::facts::Snapshot;
 use crate::store::records::RouteChoice;
@@ -39,7 +39,7 @@ pub struct Admitted<'a> {
     /// Where it may go.
     pub route: RouteChoice,
     /// What each plugin decided so far.
-    pub decisions: Vec<Decision>,
+    pub decisions: Decisions,
 }
 
 /// Admits a submission or refuses it, in the contract's order: template, plan, sender domain.
@@ -64,7 +64,7 @@ pub(super) async fn admit<'a>(
         Ok(verified) => verified,
         Err(abort) => return Err(abort.with_earlier_decisions(decisions)),
     };
-    decisions.push(verified.decision);
+    decisions.push_earlier(verified.decision);
     let is_test = sender.key.mode == Mode::Test || substance.is_sandboxed_trial();
     Ok(Admitted {
         substance,

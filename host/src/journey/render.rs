@@ -6,6 +6,7 @@ pub mod template;
 mod visible;
 
 use super::accept::abort::Abort;
+use super::accept::decisions::Decisions;
 use super::accept::submission::{Submission, TrialReach};
 use super::accept::variables::Variables;
 use super::policy::{Admitted, Substance};
@@ -17,7 +18,6 @@ use crate::mail::mime::{self, Outgoing};
 use crate::message::address::EmailAddress;
 use crate::plugin::CallContext;
 use crate::plugin::binding::Scope;
-use crate::plugin::decision::Decision;
 use crate::plugin::table::Table;
 use crate::store::records::{Body, BodyOf, ReturnPath, RouteChoice};
 use template::{Blanks, Rendering};
@@ -42,7 +42,7 @@ pub struct Rendered {
     /// Where it may go.
     pub route: RouteChoice,
     /// What each plugin decided.
-    pub decisions: Vec<Decision>,
+    pub decisions: Decisions,
     /// Members of the data that nothing in the template reads.
     pub unread: Vec<String>,
 }

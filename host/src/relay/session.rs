@@ -364,7 +364,7 @@ impl Session<'_> {
         let acceptance = Acceptance::Together;
         let id = RequestId::new(now);
         let request = journey::Request { id, idempotency, acceptance, items };
-        record_step("accept", start);
+        record_step(journey::accept::Step::Accept, start);
         let sent = self.relay.journey.submit(caller, &request).await;
         let receipts = sent.map_err(message::by_header)?.items.into_iter();
         let receipts = receipts.collect::<Result<Vec<_>, _>>().map_err(message::by_header)?;

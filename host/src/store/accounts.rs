@@ -312,7 +312,7 @@ pub async fn balance(tx: &mut Tx, account: AccountId) -> Result<Credits, StoreEr
     Ok(Credits(column(&row.ok_or_else(missing)?, "balance")?))
 }
 
-fn update(account: &Account) -> Statement {
+fn update(account: &Account) -> Statement<'_> {
     sql("-- update_account
          UPDATE accounts SET name = $1, plan = $2, state = $3, sender = $4, strict = $5 WHERE id = $6")
     .bind(&account.name)
@@ -340,7 +340,7 @@ pub struct LedgerRow {
 }
 
 /// The statement that reads one account; the facts read it in a transaction of their own.
-pub fn account(id: AccountId, today: i64) -> Statement {
+pub fn account(id: AccountId, today: i64) -> Statement<'static> {
     sql(ACCOUNT).bind(today).bind(id).bind(first_day(today))
 }
 

@@ -288,7 +288,7 @@ fn matching(
     plugins: Option<&[i64]>,
     (upper, lower): (DecisionId, DecisionId),
     limit: i64,
-) -> Statement {
+) -> Statement<'static> {
     let mut query = sql("-- decisions\n");
     let (from, plugins_of) = match source {
         Source::Messages => (OF_MESSAGES, "m.decisions"),

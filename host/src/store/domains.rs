@@ -11,6 +11,7 @@ use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, Phase, SenderDomain, Standing};
 use crate::id::{AccountId, DomainId, Identifier};
 use crate::store::StoreError;
+use crate::store::records::PluginDecision;
 
 /// A domain with the verdict of the policy.
 #[derive(Debug, Clone)]
@@ -20,6 +21,14 @@ pub struct DomainRow {
     pub requirements: Value,
     /// The decision record of the last judgement.
     pub decision: Value,
+}
+
+/// A domain as sends need it.
+#[derive(Debug)]
+pub struct DomainFacts {
+    pub domain: SenderDomain,
+    /// The last judgement, as messages record it.
+    pub judgement: PluginDecision,
 }
 
 /// A domain as it is added.
@@ -299,5 +308,34 @@ pub fn domain_row(row: &Row) -> Result<DomainRow, StoreError> {
         },
         requirements: json(row, "domains", "requirements")?,
         decision: json(row, "domains", "decision")?,
+    })
+}
+
+/// Reads a row of [`DOMAIN`] as far as sends need it.
+///
+/// # Errors
+/// This version of the server cannot read it.
+pub fn domain_facts(row: &Row) -> Result<DomainFacts, StoreError> {
+    let DomainRow { domain, decision, .. } = domain_row(row)?;
+    match judgement(&decision) {
+        Some(judgement) => Ok(DomainFacts { domain, judgement }),
+        None => Err(inconsistent("domains", "decision", &decision.to_string())),
+    }
+}
+
+/// The decision of the domain policy as messages record it. What is no other member says which component it was.
+fn judgement(decision: &Value) -> Option<PluginDecision> {
+    let mut members = decision.as_object()?.clone();
+    let mut take = |name| members.shift_remove(name).unwrap_or_default();
+    let (kind, verdict, reason) = (take("kind"), take("verdict"), take("reason"));
+    let micros = take("micros").as_u64()?;
+    Some(PluginDecision {
+        kind: (kind == "domain").then_some("domain")?,
+        identity: Value::Object(members).to_string().into(),
+        verdict: verdict.as_str()?.to_owned().into(),
+        reason: reason.as_str().map(str::to_owned),
+        micros,
+        blank: Vec::new(),
+        locale: None,
     })
 }

@@ -82,6 +82,9 @@ pub async fn count_sent(
     for (message, account, state) in messages {
         *counts.entry((message.period(), state, account)).or_default() += 1;
     }
+    if counts.is_empty() {
+        return Ok(());
+    }
     inserts(
         "-- count_sent
          INSERT INTO sent (period, state, account_id, changes)",

@@ -18,7 +18,7 @@ use moka::sync::Cache;
 use tokio::sync::Mutex;
 
 use super::database::{Row, Statement, sql};
-use super::{AccountRow, DomainRow, SigningKeys, Store, StoreError};
+use super::{AccountRow, DomainFacts, SigningKeys, Store, StoreError};
 use super::{accounts, domain_keys, domains, keys, templates};
 use crate::account::Account;
 use crate::account::key::ApiKey;
@@ -85,7 +85,7 @@ struct Cached {
     owners: Cache<String, AccountId>,
     keys: Cache<(Epoch, String), Arc<ApiKey>>,
     accounts: Cache<Epoch, Arc<AccountFacts>>,
-    domains: Cache<(Epoch, DomainName), Arc<DomainRow>>,
+    domains: Cache<(Epoch, DomainName), Arc<DomainFacts>>,
     templates: Cache<(Epoch, Slug), Arc<TemplateVersion>>,
     signing: Cache<(Epoch, DomainName), Arc<SigningKeys>>,
 }
@@ -207,13 +207,13 @@ impl Snapshot {
         &self,
         account: AccountId,
         name: &DomainName,
-    ) -> Result<Option<Arc<DomainRow>>, FactError> {
+    ) -> Result<Option<Arc<DomainFacts>>, FactError> {
         let at = (self.epoch(account), name.clone());
         if let Some(domain) = self.cached.domains.get(&at) {
             return Ok(Some(domain));
         }
         let statement = sql(domains::DOMAIN).bind(account).bind(name.as_str().to_owned());
-        let domain = self.read(account, statement, domains::domain_row).await?;
+        let domain = self.read(account, statement, domains::domain_facts).await?;
         Ok(domain.inspect(|it| self.cached.domains.insert(at, Arc::clone(it))))
     }
 
@@ -252,7 +252,7 @@ impl Snapshot {
     async fn read<T>(
         &self,
         account: AccountId,
-        statement: Statement,
+        statement: Statement<'_>,
         convert: impl FnOnce(&Row) -> Result<T, StoreError>,
     ) -> Result<Option<Arc<T>>, FactError> {
         let (changed, row) = self.store.read_fact(account, statement).await?;

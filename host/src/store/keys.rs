@@ -142,7 +142,7 @@ fn is_same(one: &ApiKey, other: &ApiKey) -> bool {
     names(one) == names(other) && rights(one) == rights(other)
 }
 
-fn insert(key: &ApiKey) -> Statement {
+fn insert(key: &ApiKey) -> Statement<'_> {
     sql("-- create_key
          INSERT INTO keys (id, account_id, name, mode, lookup, hash, scopes, domains, templates,
                            networks, state, expires_at, created_at)

@@ -4,6 +4,7 @@ mod bounce;
 mod commit;
 mod lease;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -117,9 +118,9 @@ pub struct NewMessage {
 pub struct PluginDecision {
     /// The plugin's kind, as one word.
     pub kind: &'static str,
-    /// Which component it was, as a JSON object.
-    pub identity: Box<str>,
-    pub verdict: String,
+    /// Which component it was, as a JSON object; its decisions share the text.
+    pub identity: Arc<str>,
+    pub verdict: Cow<'static, str>,
     /// Why, in the plugin's words.
     pub reason: Option<String>,
     /// How long it took.

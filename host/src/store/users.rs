@@ -486,7 +486,7 @@ async fn put_factor(
     Ok(())
 }
 
-fn set_password(user: UserId, password: &str) -> Statement {
+fn set_password(user: UserId, password: &str) -> Statement<'_> {
     sql("-- change_password\nUPDATE users SET password = $2 WHERE id = $1")
         .bind(user)
         .bind(password)

@@ -90,7 +90,15 @@ impl EmailAddress {
     /// The form that a suppression list compares: lower case throughout.
     #[must_use]
     pub fn folded(&self) -> String {
-        self.to_string().to_lowercase()
+        let mut folded = String::with_capacity(self.local.len() + 1 + self.host().len());
+        folded.push_str(&self.local);
+        folded.push('@');
+        folded.push_str(self.host());
+        if folded.is_ascii() {
+            folded.make_ascii_lowercase();
+            return folded;
+        }
+        folded.to_lowercase()
     }
 }
 
@@ -143,7 +151,9 @@ impl From<EmailAddress> for String {
 
 impl fmt::Display for EmailAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}", self.local, self.host())
+        f.write_str(&self.local)?;
+        f.write_str("@")?;
+        f.write_str(self.host())
     }
 }
 

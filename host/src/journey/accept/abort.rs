@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
+use super::decisions::Decisions;
 use super::refusal::{Outage, Refusal, Refused};
-use crate::plugin::decision::Decision;
 use crate::store::facts::{FactError, Facts, Snapshot};
 
 /// How long a decision is retried on fresh snapshots before the request is refused as busy.
@@ -25,7 +25,7 @@ pub enum Abort {
 #[derive(Debug)]
 pub struct RefusedMessage {
     pub refusal: Refusal,
-    pub decisions: Vec<Decision>,
+    pub decisions: Decisions,
 }
 
 impl Abort {
@@ -35,7 +35,7 @@ impl Abort {
     }
 
     /// Refuses a message for which plugins have decided something.
-    pub fn message(refusal: Refusal, decisions: Vec<Decision>) -> Self {
+    pub fn message(refusal: Refusal, decisions: Decisions) -> Self {
         Self::Message(RefusedMessage { refusal, decisions })
     }
 
@@ -52,10 +52,10 @@ impl Abort {
     }
 
     /// Prepends the plugin decisions that were made for the message before the refused step.
-    pub fn with_earlier_decisions(self, mut earlier: Vec<Decision>) -> Self {
+    pub fn with_earlier_decisions(self, mut earlier: Decisions) -> Self {
         match self {
             Self::Message(RefusedMessage { refusal, decisions }) => {
-                earlier.extend(decisions);
+                earlier.append(decisions);
                 Self::message(refusal, earlier)
             }
             Self::Stale | Self::Request(_) => self,
@@ -65,7 +65,7 @@ impl Abort {
 
 impl From<Refusal> for Abort {
     fn from(refusal: Refusal) -> Self {
-        Self::message(refusal, Vec::new())
+        Self::message(refusal, Decisions::default())
     }
 }
 

@@ -50,7 +50,7 @@ pub fn parse(body: &[u8]) -> Result<Value, Vec<Fault>> {
 /// # Errors
 /// As for [`parse`].
 pub fn parse_body(text: &[u8]) -> Result<Body, Vec<Fault>> {
-    match read(text, Whole)? {
+    match read(text, Whole { octets: text.len() })? {
         (body, Nul::None) => Ok(body),
         // Where it stands is seen in a whole value only.
         (_, Nul::Found) => parse(text).map(Body::from),
@@ -59,21 +59,28 @@ pub fn parse_body(text: &[u8]) -> Result<Body, Vec<Fault>> {
 
 fn read<K: Kind>(text: &[u8], kind: K) -> Result<(K::Made, Nul), Vec<Fault>> {
     let nul = Cell::new(Nul::None);
-    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    // One look at all of it costs less than one at each text.
+    let Ok(text) = str::from_utf8(text) else { return Err(not_utf8(text)) };
+    let mut deserializer = serde_json::Deserializer::from_str(text);
     let made = Strict { kind, nul: &nul }.deserialize(&mut deserializer).and_then(|made| {
         deserializer.end()?;
         Ok(made)
     });
-    let made = made.map_err(|error| {
-        let reason = if error.is_eof() {
-            format!("it breaks off at line {}, column {}", error.line(), error.column())
-        } else {
-            error.to_string()
-        };
-        let message = format!("the body is not valid JSON: {reason}");
-        vec![Fault::new("", "malformed_json", message)]
-    })?;
-    Ok((made, nul.get()))
+    Ok((made.map_err(|error| malformed(&error))?, nul.get()))
+}
+
+fn not_utf8(text: &[u8]) -> Vec<Fault> {
+    malformed(&serde_json::from_slice::<Value>(text).expect_err("JSON is UTF-8"))
+}
+
+fn malformed(error: &serde_json::Error) -> Vec<Fault> {
+    let reason = if error.is_eof() {
+        format!("it breaks off at line {}, column {}", error.line(), error.column())
+    } else {
+        error.to_string()
+    };
+    let message = format!("the body is not valid JSON: {reason}");
+    vec![Fault::new("", "malformed_json", message)]
 }
 
 impl From<Value> for Body {
@@ -160,31 +167,37 @@ fn within(path: &mut String, step: &str, work: impl FnOnce(&mut String)) {
     path.truncate(length);
 }
 
-/// A message, or a list of them.
-struct Whole;
+/// A message, or a list of them, in a body of so many octets.
+struct Whole {
+    octets: usize,
+}
 
 impl Kind for Whole {
     type Made = Body;
 
     fn scalar(self, scalar: Scalar<'_>) -> Body {
-        Body::One(Message.scalar(scalar))
+        Body::One(Message { room: 0 }.scalar(scalar))
     }
 
     fn list<'de, A: SeqAccess<'de>>(self, mut items: A, nul: &Cell<Nul>) -> Result<Body, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Strict { kind: Message, nul })? {
+        let kind = Message { room: 0 };
+        while let Some(item) = items.next_element_seed(Strict { kind, nul })? {
             list.push(item);
         }
         Ok(Body::Many(list))
     }
 
     fn object<'de, A: MapAccess<'de>>(self, entries: A, nul: &Cell<Nul>) -> Result<Body, A::Error> {
-        Message.object(entries, nul).map(Body::One)
+        Message { room: self.octets }.object(entries, nul).map(Body::One)
     }
 }
 
-/// A message of a request.
-struct Message;
+/// A message of a request, whose data is expected to have up to so many octets.
+#[derive(Clone, Copy)]
+struct Message {
+    room: usize,
+}
 
 impl Kind for Message {
     type Made = Item;
@@ -210,7 +223,8 @@ impl Kind for Message {
                 insert::<A::Error>(&mut fields, name, value)?;
                 continue;
             }
-            let read = entries.next_value_seed(Strict { kind: object::Printed, nul })?;
+            let kind = object::Printed { room: self.room };
+            let read = entries.next_value_seed(Strict { kind, nul })?;
             if data.is_some() || fields.contains_key(&name) {
                 return Err(stands_twice(&name));
             }

@@ -67,14 +67,34 @@ impl<'a> Variables<'a> {
         }
         let is_kept =
             |(name, _): &(&str, &str)| offered.iter().all(|(it, _)| *it != unquoted(name));
-        let mut members: Vec<String> = Vec::new();
+        let room: usize = offered.iter().map(|(name, value)| name.len() + value.len() + 16).sum();
+        let mut merged = String::with_capacity(self.data.text().len() + room);
         for (name, value) in self.data.members().filter(is_kept) {
-            members.push(format!("{name}:{value}"));
+            merged.push(if merged.is_empty() { '{' } else { ',' });
+            merged.push_str(name);
+            merged.push(':');
+            merged.push_str(value);
         }
-        for (name, value) in &offered {
-            members.push(format!("{}:{}", Value::from(*name), Value::from(*value)));
+        for (name, value) in offered {
+            merged.push(if merged.is_empty() { '{' } else { ',' });
+            push_text(name, &mut merged);
+            merged.push(':');
+            push_text(value, &mut merged);
         }
-        Some(format!("{{{}}}", members.join(",")))
+        merged.push('}');
+        Some(merged)
+    }
+}
+
+/// Prints a text as JSON.
+fn push_text(text: &str, to: &mut String) {
+    let stands_as_it_is = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if text.bytes().all(stands_as_it_is) {
+        to.push('"');
+        to.push_str(text);
+        to.push('"');
+    } else {
+        to.push_str(&Value::from(text).to_string());
     }
 }
 
@@ -110,6 +130,8 @@ mod tests {
         let brand = [(BrandField::ProductName, "Tern")];
         let null = json!({"product_name": null, "name": null});
         assert_eq!(merged(&null, &brand), json!({"product_name": "Tern", "name": null}));
+        let quoted = [(BrandField::ProductName, "Tern \"&\" \\")];
+        assert_eq!(merged(&json!({}), &quoted), json!({"product_name": "Tern \"&\" \\"}));
         let empty = json!({"product_name": ""});
         assert_eq!(merged(&empty, &brand), empty);
     }

@@ -136,7 +136,8 @@ impl<'a> Deciding<'a> {
     }
 
     fn start(&self, account: AccountId, message: &NewMessage) -> Start {
-        if self.facts.suppressed.contains(&(account, message.recipient.folded())) {
+        let suppressed = &self.facts.suppressed;
+        if !suppressed.is_empty() && suppressed.contains(&(account, message.recipient.folded())) {
             return Start {
                 state: MessageState::Suppressed,
                 reason: "the recipient is on the suppression list",

@@ -10,9 +10,9 @@ use super::receipt::Reply;
 use crate::id::DecisionId;
 use crate::journey::accept::abort::{Abort, RefusedMessage};
 use crate::journey::accept::authenticate::Sender;
-use crate::journey::accept::record_step;
 use crate::journey::accept::refusal::{Outage, Refusal, Refused};
 use crate::journey::accept::request::Request;
+use crate::journey::accept::{Step, record_step};
 use crate::store::RefusalRecord;
 use crate::store::records::{
     Acceptance, Answer, Job, JobOutcome, NewMessage, PluginDecision, Slot,
@@ -71,7 +71,7 @@ impl<'a> Draft<'a> {
                 id,
                 account_id: self.sender.key.account_id,
                 code: refusal.code(),
-                plugins: super::recorded(&decisions),
+                plugins: decisions.into_recorded(),
             });
         }
         Refused { refusal, decision }
@@ -111,7 +111,7 @@ impl<'a> Draft<'a> {
         };
         let start = Instant::now();
         let outcome = self.commit.committer.commit(job).await;
-        record_step("commit", start);
+        record_step(Step::Commit, start);
         let answers = match outcome {
             Ok(JobOutcome::Answered(answers)) => answers,
             Ok(JobOutcome::Replayed(answers)) => {

@@ -2,6 +2,7 @@
 
 use super::super::accept::abort::Abort;
 use super::super::accept::authenticate::Sender;
+use super::super::accept::decisions::Decisions;
 use super::super::accept::refusal::{Outage, Refusal};
 use super::super::accept::submission::Submission;
 use super::substance::Substance;
@@ -9,7 +10,6 @@ use crate::account::plan::Billing;
 use crate::credit::Credits;
 use crate::message::channel::Channel;
 use crate::plugin::binding::Scope;
-use crate::plugin::decision::Decision;
 use crate::plugin::table::{Called, Table};
 use crate::plugin::{CallContext, CallFailure, Kind, plan};
 
@@ -21,7 +21,7 @@ pub(in crate::journey) async fn check(
     sender: &Sender,
     submission: &Submission,
     substance: &Substance<'_>,
-) -> Result<(Credits, Vec<Decision>), Abort> {
+) -> Result<(Credits, Decisions), Abort> {
     let uses = [use_request(submission, substance)];
     let called = plugins.check(scope, context, &plan_account(sender), &uses).await;
     let Called { result, decision, failed } = called;

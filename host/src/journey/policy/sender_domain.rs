@@ -1,8 +1,6 @@
 //! The sender: which address, and whether its domain is verified. The verdict was made in the
 //! background by the domain policy; here it is only read.
 
-use serde::Deserialize as _;
-
 use super::super::accept::abort::Abort;
 use super::super::accept::authenticate::Sender;
 use super::super::accept::refusal::Refusal;
@@ -11,10 +9,9 @@ use crate::domain::state::DomainKind;
 use crate::id::DomainId;
 use crate::mail::raw::RawMessage;
 use crate::message::address::EmailAddress;
-use crate::plugin::decision::Decision;
-use crate::store::StoreError;
+use crate::store::DomainFacts;
 use crate::store::facts::Snapshot;
-use crate::store::records::{ReturnPath, RouteChoice};
+use crate::store::records::{PluginDecision, ReturnPath, RouteChoice};
 
 /// A sender whose domain is verified.
 #[derive(Debug)]
@@ -24,7 +21,7 @@ pub struct Verified {
     /// Where its mail may go.
     pub route: RouteChoice,
     /// The judgement that verified the domain.
-    pub decision: Decision,
+    pub decision: PluginDecision,
 }
 
 /// The author: the message's own, or the request's, else the template's, else the account's.
@@ -95,12 +92,13 @@ pub(in crate::journey) async fn check_address(
         let message = format!("the key may not send from {name}");
         return Err(Refusal::Forbidden { message, retry_after_s: None }.into());
     }
-    let Some(row) = snapshot.domain(account.id, name).await? else {
+    let Some(facts) = snapshot.domain(account.id, name).await? else {
         let missing = vec![format!("the domain itself: add {name} to the account")];
         let domain = name.to_string();
         return Err(Refusal::DomainNotVerified { domain, progress: 0, missing }.into());
     };
-    let standing = &row.domain.standing;
+    let DomainFacts { domain, judgement } = &*facts;
+    let standing = &domain.standing;
     if !standing.may_send() {
         return Err(Abort::from(Refusal::DomainNotVerified {
             domain: name.to_string(),
@@ -108,14 +106,9 @@ pub(in crate::journey) async fn check_address(
             missing: standing.missing.clone(),
         }));
     }
-    let decision = Decision::deserialize(&row.decision).map_err(|_| {
-        let value = row.decision.to_string();
-        let error = StoreError::Inconsistent { table: "domains", column: "decision", value };
-        Abort::request(Refusal::store_outage(&error))
-    })?;
-    let route = match row.domain.kind {
+    let route = match domain.kind {
         DomainKind::Sandbox => RouteChoice::Sandbox,
         DomainKind::Dns => RouteChoice::Configured,
     };
-    Ok(Verified { from: from.clone(), domain: row.domain.id, route, decision })
+    Ok(Verified { from: from.clone(), domain: domain.id, route, decision: judgement.clone() })
 }

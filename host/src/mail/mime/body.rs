@@ -9,6 +9,8 @@ use std::borrow::Cow;
 use mail_builder::encoders::{Base64Encoder, QuotedPrintableEncoder};
 
 const MAX_PLAIN_LINE: usize = 78;
+/// Bytes whose number fits into a byte, and that are whole vectors.
+const SURVEYED_TOGETHER: usize = 192;
 
 /// One text in its transfer encoding to be.
 pub(super) struct Body<'a> {
@@ -99,7 +101,7 @@ impl Survey {
     fn of(text: &str) -> Self {
         let (mut unwanted, mut seen, mut escapes) = (0, 0, 0);
         // Without branches, and with counts of one byte: this way the compiler makes vector code of it.
-        for chunk in text.as_bytes().chunks(usize::from(u8::MAX)) {
+        for chunk in text.as_bytes().chunks(SURVEYED_TOGETHER) {
             let mut counted = 0;
             for byte in chunk {
                 let is_kept = u8::from(*byte == b'\t') | u8::from(*byte == b'\n');

@@ -84,7 +84,9 @@ pub(super) fn identifier(name: &str, id: &str, output: &mut Vec<u8>) {
 /// What may stand between angle brackets: visible ASCII without them.
 pub(super) fn clean_identifier(id: &str) -> String {
     let allowed = |c: &char| c.is_ascii_graphic() && !matches!(c, '<' | '>');
-    id.chars().filter(allowed).take(MAX_ATOM).collect()
+    let mut clean = String::with_capacity(id.len().min(MAX_ATOM));
+    clean.extend(id.chars().filter(allowed).take(MAX_ATOM));
+    clean
 }
 
 /// Whether a further header has a well-formed name that is neither ours nor the envelope's.

@@ -3,31 +3,31 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::sample::Sample;
-use crate::plugin::runtime::identity::Identity;
+use crate::plugin::runtime::identity::SharedIdentity;
 use crate::plugin::runtime::kind::Kind;
 
 /// One decision of one plugin.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
     pub kind: Kind,
     /// Which component decided.
     #[serde(flatten)]
-    pub identity: Identity,
+    pub identity: SharedIdentity,
     /// `allow`, `deny`, `rendered`, `judged`, `invalid`, `failed`, …
-    pub verdict: String,
+    pub verdict: &'static str,
     /// Why, in the plugin's words, or how it failed.
     pub reason: Option<String>,
     /// How long it took.
     pub micros: u64,
     /// What a template printed and the data did not hold, as in `user.name`: it went out blank.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blank: Vec<String>,
     /// The locale that a message was rendered in, where its template has several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub locale: Option<String>,
     /// What went in and came out, where this call is one of the sample.
     #[serde(skip)]
@@ -39,14 +39,14 @@ impl Decision {
     #[must_use]
     pub fn new(
         kind: Kind,
-        identity: &Identity,
-        (verdict, reason): (&str, Option<String>),
+        identity: &SharedIdentity,
+        (verdict, reason): (&'static str, Option<String>),
         took: Duration,
     ) -> Self {
         Self {
             kind,
             identity: identity.clone(),
-            verdict: verdict.to_owned(),
+            verdict,
             reason,
             micros: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
             blank: Vec::new(),

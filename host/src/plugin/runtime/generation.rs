@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::artifact::Artifact;
 use super::engine::PluginEngine;
 use super::error::{CallFailure, ComponentError};
-use super::identity::Identity;
+use super::identity::{Identity, SharedIdentity};
 use super::instance::{Budget, Instance, arm, failure};
 use super::limits::{CallLimits, Meter, Peak};
 use super::log::{CallPurpose, SlotLog};
@@ -29,7 +29,7 @@ pub struct GenerationConfig {
 /// A component with its settings, ready to be instantiated. [`Loader::load`](super::loader::Loader::load) returns it
 /// fully checked; `linked` returns one without a manifest.
 pub struct Generation<W: World> {
-    identity: Identity,
+    identity: SharedIdentity,
     manifest: Manifest,
     engine: PluginEngine,
     pre: W::Pre,
@@ -52,13 +52,13 @@ impl<W: World> Generation<W> {
         let settings = config.settings.to_string();
         let slot = config.log.slot().to_owned();
         Self {
-            identity: Identity {
+            identity: SharedIdentity::from(Identity {
                 slot: slot.clone(),
                 name: slot.clone(),
                 version: String::new(),
                 digest: artifact.digest().to_owned(),
                 settings_revision: config.settings_revision,
-            },
+            }),
             manifest: Manifest::default(),
             engine: engine.clone(),
             pre,
@@ -74,14 +74,14 @@ impl<W: World> Generation<W> {
     /// Reads the manifest from the component, and checks the settings by it.
     pub(super) async fn read_manifest(&mut self) -> Result<(), ComponentError> {
         self.manifest = self.checked_manifest().await?;
-        self.identity.name.clone_from(&self.manifest.name);
-        self.identity.version.clone_from(&self.manifest.version);
+        let (name, version) = (self.manifest.name.clone(), self.manifest.version.clone());
+        self.identity = Identity { name, version, ..Identity::clone(&self.identity) }.into();
         let slot = self.config.log.slot();
         self.cpu = CpuTime::of_plugin(slot, &self.manifest.name, self.engine.ticker());
         schema::check(&self.manifest, &self.config.settings)
     }
 
-    pub fn identity(&self) -> &Identity {
+    pub fn identity(&self) -> &SharedIdentity {
         &self.identity
     }
 

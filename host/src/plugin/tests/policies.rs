@@ -38,7 +38,7 @@ async fn a_plan_pays_one_credit_and_a_free_one_gets_no_paid_template() {
     let PlanVerdict::Deny(denial) = &pro[2] else { panic!("pro is below business") };
     assert_eq!(denial.required_plan.as_deref(), Some("business"));
     let record = &checked.decision;
-    assert_eq!((record.kind, record.verdict.as_str()), (Kind::Plan, "deny"));
+    assert_eq!((record.kind, record.verdict), (Kind::Plan, "deny"));
     assert!(record.identity.digest.starts_with("sha256:") && record.identity.digest.len() == 71);
 }
 

@@ -130,7 +130,7 @@ async fn where_the_built_in_policy_stands_in_both_are_on_record() {
     let called = host.check(&ANYBODY, "welcome").await;
     called.result.expect("the built-in policy decides");
     let failed = called.failed.expect("a record of the plugin that failed");
-    assert_eq!((failed.identity.name.as_str(), failed.verdict.as_str()), ("gives-up", "failed"));
+    assert_eq!((failed.identity.name.as_str(), failed.verdict), ("gives-up", "failed"));
     let reason = failed.reason.expect("a reason");
     assert!(reason.ends_with("gave up in check: its price list is lost"), "{reason}");
     assert_eq!(called.decision.identity.name, BUILT_IN);

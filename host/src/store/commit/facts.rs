@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::super::database::{Tx, column, json, sql};
+use super::super::database::{Tx, args, column, each, json, sql};
 use super::super::keys::mode;
 use super::super::suppressions::suppressed;
 use crate::clock::Timestamp;
@@ -13,10 +13,12 @@ use crate::store::records::{Answer, CommitFacts, Job, Slot};
 /// Reads all that deciding these jobs needs.
 pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFacts, StoreError> {
     let accounts: BTreeSet<AccountId> = jobs.iter().map(|job| job.account_id).collect();
-    let rows = sql("-- commit: accounts
-         SELECT id, balance, facts_revision FROM accounts WHERE id IN (SELECT unhex(value) FROM json_each($1))")
-    .ids(accounts.iter().copied())
-    .all(&mut *tx)
+    let rows = each(
+        "-- commit: accounts
+         SELECT balance, facts_revision FROM accounts WHERE id = $1",
+        accounts.iter().map(|account| args![*account]),
+    )
+    .find(tx)
     .await?;
     let mut facts = CommitFacts {
         revisions: HashMap::with_capacity(rows.len()),
@@ -24,10 +26,10 @@ pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFac
         suppressed: HashSet::new(),
         answers: HashMap::new(),
     };
-    for row in &rows {
-        let account: AccountId = column(row, "id")?;
-        facts.revisions.insert(account, column(row, "facts_revision")?);
-        facts.balances.insert(account, column(row, "balance")?);
+    for (account, row) in accounts.iter().zip(rows) {
+        let Some(row) = row else { continue };
+        facts.revisions.insert(*account, column(&row, "facts_revision")?);
+        facts.balances.insert(*account, column(&row, "balance")?);
     }
     facts.suppressed = suppressed(tx, &recipients(jobs), now).await?;
     let keys: Vec<&str> =

@@ -45,6 +45,9 @@ impl KeyUse {
             };
             keys.into_iter().filter(is_new).collect()
         };
+        if keys.is_empty() {
+            return Ok(Used { keys, at });
+        }
         each(
             "-- commit: last use of keys
              UPDATE keys SET last_used_at = $2

@@ -1,6 +1,7 @@
 //! What can be bound to a statement: the kinds of values that every database has. A null has a kind, too,
 //! for PostgreSQL asks for it.
 
+use std::borrow::Cow;
 use std::convert::identity;
 use std::fmt::Write as _;
 
@@ -12,51 +13,51 @@ use crate::id::{
     UserId, WebhookId,
 };
 
-/// A value to bind.
+/// A value to bind, which may be borrowed until the statement has run.
 #[derive(Debug)]
-pub enum Arg {
+pub enum Arg<'a> {
     Integer(Option<i64>),
     Flag(Option<bool>),
-    Text(Option<String>),
-    Bytes(Option<Vec<u8>>),
+    Text(Option<Cow<'a, str>>),
+    Bytes(Option<Cow<'a, [u8]>>),
     Id(Option<[u8; 16]>),
 }
 
 /// What becomes an [`Arg`].
-pub trait IntoArg {
+pub trait IntoArg<'a> {
     /// Nothing, of this kind.
-    const NULL: Arg;
+    const NULL: Arg<'a>;
 
-    fn into_arg(self) -> Arg;
+    fn into_arg(self) -> Arg<'a>;
 }
 
-impl Arg {
+impl Arg<'_> {
     pub(super) fn add_to(self, arguments: &mut SqliteArguments) {
         let added = match self {
             Self::Integer(value) => arguments.add(value),
             Self::Flag(value) => arguments.add(value),
-            Self::Text(value) => arguments.add(value),
-            Self::Bytes(value) => arguments.add(value),
+            Self::Text(value) => arguments.add(value.map(Cow::into_owned)),
+            Self::Bytes(value) => arguments.add(value.map(Cow::into_owned)),
             Self::Id(value) => arguments.add(value.map(|it| it.to_vec())),
         };
         added.expect("the driver encodes these kinds without a failure");
     }
 }
 
-impl<T: IntoArg> IntoArg for Option<T> {
-    const NULL: Arg = T::NULL;
+impl<'a, T: IntoArg<'a>> IntoArg<'a> for Option<T> {
+    const NULL: Arg<'a> = T::NULL;
 
-    fn into_arg(self) -> Arg {
+    fn into_arg(self) -> Arg<'a> {
         self.map_or(T::NULL, T::into_arg)
     }
 }
 
 macro_rules! kinds {
-    ($($type:ty => $kind:ident, $convert:expr;)+) => {$(
-        impl IntoArg for $type {
-            const NULL: Arg = Arg::$kind(None);
+    ($a:lifetime; $($type:ty => $kind:ident, $convert:expr;)+) => {$(
+        impl<$a> IntoArg<$a> for $type {
+            const NULL: Arg<$a> = Arg::$kind(None);
 
-            fn into_arg(self) -> Arg {
+            fn into_arg(self) -> Arg<$a> {
                 Arg::$kind(Some($convert(self)))
             }
         }
@@ -64,16 +65,17 @@ macro_rules! kinds {
 }
 
 kinds! {
+    'a;
     i64 => Integer, identity;
     u32 => Integer, i64::from;
     u16 => Integer, i64::from;
     bool => Flag, identity;
-    String => Text, identity;
-    &String => Text, String::clone;
-    &str => Text, str::to_owned;
-    Vec<u8> => Bytes, identity;
-    &Vec<u8> => Bytes, Vec::clone;
-    &[u8] => Bytes, <[u8]>::to_vec;
+    String => Text, Cow::from;
+    &'a String => Text, Cow::from;
+    &'a str => Text, Cow::from;
+    Vec<u8> => Bytes, Cow::from;
+    &'a Vec<u8> => Bytes, Cow::from;
+    &'a [u8] => Bytes, Cow::from;
     [u8; 16] => Id, identity;
     AccountId => Id, Identifier::to_bytes;
     DecisionId => Id, Identifier::to_bytes;
@@ -87,11 +89,11 @@ kinds! {
     WebhookId => Id, Identifier::to_bytes;
 }
 
-impl IntoArg for &Option<String> {
-    const NULL: Arg = Arg::Text(None);
+impl<'a> IntoArg<'a> for &'a Option<String> {
+    const NULL: Arg<'a> = Arg::Text(None);
 
-    fn into_arg(self) -> Arg {
-        Arg::Text(self.clone())
+    fn into_arg(self) -> Arg<'a> {
+        Arg::Text(self.as_deref().map(Cow::Borrowed))
     }
 }
 

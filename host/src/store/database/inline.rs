@@ -147,7 +147,7 @@ pub fn waiting<T>(work: impl FnOnce() -> T) -> T {
 pub fn rows(
     connection: &Connection,
     text: &Text<'_>,
-    arguments: &[Arg],
+    arguments: &[Arg<'_>],
     most: usize,
 ) -> Result<Vec<Row>, DriverError> {
     let mut statement = text.prepare(connection)?;
@@ -171,7 +171,7 @@ pub fn rows(
 pub fn run(
     connection: &Connection,
     text: &Text<'_>,
-    arguments: &[Arg],
+    arguments: &[Arg<'_>],
 ) -> Result<u64, DriverError> {
     let mut statement = text.prepare(connection)?;
     bind(&mut statement, arguments)?;
@@ -181,10 +181,10 @@ pub fn run(
 }
 
 /// Runs a statement once for each row of values.
-pub fn run_each<const COLUMNS: usize>(
+pub fn run_each<'a, const COLUMNS: usize>(
     connection: &Connection,
     text: &str,
-    rows: impl Iterator<Item = [Arg; COLUMNS]>,
+    rows: impl Iterator<Item = [Arg<'a>; COLUMNS]>,
 ) -> Result<(), DriverError> {
     let mut statement = connection.prepare_cached(text)?;
     for row in rows {
@@ -239,10 +239,10 @@ impl std::ops::DerefMut for Prepared<'_> {
 
 /// Runs a statement once for each row of values, which its text calls `$1`, `$2`, …, and answers how many rows each
 /// has written.
-pub fn run_numbered<const COLUMNS: usize>(
+pub fn run_numbered<'a, const COLUMNS: usize>(
     connection: &Connection,
     text: &str,
-    rows: impl Iterator<Item = [Arg; COLUMNS]>,
+    rows: impl Iterator<Item = [Arg<'a>; COLUMNS]>,
 ) -> Result<Vec<u64>, DriverError> {
     let mut statement = connection.prepare_cached(text)?;
     let numbers: Vec<usize> =
@@ -267,7 +267,7 @@ pub fn run_numbered<const COLUMNS: usize>(
 ///
 /// # Errors
 /// A parameter has no value: SQLite would take NULL for it without a word.
-fn bind(statement: &mut Statement<'_>, arguments: &[Arg]) -> rusqlite::Result<()> {
+fn bind(statement: &mut Statement<'_>, arguments: &[Arg<'_>]) -> rusqlite::Result<()> {
     for index in 1..=statement.parameter_count() {
         let number = number(statement, index);
         let value = arguments
@@ -284,7 +284,7 @@ fn number(statement: &Statement<'_>, index: usize) -> usize {
     name.and_then(|name| name.get(1..)?.parse().ok()).unwrap_or(index)
 }
 
-impl ToSql for Arg {
+impl ToSql for Arg<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         let value = match self {
             Self::Integer(value) => value.map(ValueRef::Integer),

@@ -21,14 +21,14 @@ use crate::store::error::DriverError;
 /// A statement, ready to run.
 #[derive(Debug)]
 #[must_use = "a statement does nothing before it is run"]
-pub struct Statement {
+pub struct Statement<'a> {
     name: &'static str,
     text: Cow<'static, str>,
-    arguments: Vec<Arg>,
+    arguments: Vec<Arg<'a>>,
 }
 
 /// A statement. Its first line, `-- name`, names it in errors and in the tests of the query plans.
-pub fn sql(text: &'static str) -> Statement {
+pub fn sql<'a>(text: &'static str) -> Statement<'a> {
     Statement { name: name(text), text: text.into(), arguments: Vec::new() }
 }
 
@@ -36,9 +36,9 @@ fn name(text: &'static str) -> &'static str {
     text.strip_prefix("-- ").and_then(|it| it.lines().next()).unwrap_or("a statement")
 }
 
-impl Statement {
+impl<'a> Statement<'a> {
     /// Binds the next value: `$1`, `$2`, ….
-    pub fn bind(mut self, value: impl IntoArg) -> Self {
+    pub fn bind(mut self, value: impl IntoArg<'a>) -> Self {
         self.arguments.push(value.into_arg());
         self
     }
@@ -66,7 +66,7 @@ impl Statement {
     }
 
     /// Adds the next parameter to the text, and binds it.
-    pub fn push_bind(&mut self, value: impl IntoArg) -> &mut Self {
+    pub fn push_bind(&mut self, value: impl IntoArg<'a>) -> &mut Self {
         self.arguments.push(value.into_arg());
         let number = self.arguments.len();
         write!(self.text.to_mut(), "${number}").expect("a string takes everything");
@@ -187,13 +187,13 @@ fn pooled(rows: Result<Vec<SqliteRow>, sqlx::Error>) -> Result<Vec<Row>, DriverE
 }
 
 /// A statement that inserts rows. `into` is all up to the values, `then` what follows them.
-pub fn inserts<const COLUMNS: usize, R>(
+pub fn inserts<'a, const COLUMNS: usize, R>(
     into: &'static str,
     rows: R,
     then: &'static str,
 ) -> Inserts<COLUMNS, R::IntoIter>
 where
-    R: IntoIterator<Item = [Arg; COLUMNS]>,
+    R: IntoIterator<Item = [Arg<'a>; COLUMNS]>,
 {
     Inserts { into, rows: rows.into_iter(), then }
 }
@@ -207,14 +207,19 @@ pub struct Inserts<const COLUMNS: usize, R> {
     then: &'static str,
 }
 
-impl<const COLUMNS: usize, R: Iterator<Item = [Arg; COLUMNS]>> Inserts<COLUMNS, R> {
+impl<'a, const COLUMNS: usize, R: Iterator<Item = [Arg<'a>; COLUMNS]>> Inserts<COLUMNS, R> {
     /// Row by row: a statement of many rows is another text for each number of them, and had to be prepared
     /// each time.
     #[expect(clippy::unused_async, reason = "a database behind a network answers later")]
     pub async fn run(self, tx: &mut Tx) -> Result<(), StoreError> {
         // Without numbers: SQLite looks a numbered parameter up in all that came before it.
-        let values = ["?"; COLUMNS].join(", ");
-        let text = format!("{} VALUES ({values}){}", self.into, self.then);
+        let length = self.into.len() + 3 * COLUMNS + self.then.len();
+        let mut text = String::with_capacity(length + " VALUES ()".len());
+        text.push_str(self.into);
+        text.push_str(" VALUES (?");
+        (1..COLUMNS).for_each(|_| text.push_str(", ?"));
+        text.push(')');
+        text.push_str(self.then);
         match &tx.inner {
             Inner::Writing(it) => it.within().and_then(|it| inline::run_each(it, &text, self.rows)),
             Inner::Reading(_) => Err(DriverError::ReadsOnly),
@@ -224,9 +229,9 @@ impl<const COLUMNS: usize, R: Iterator<Item = [Arg; COLUMNS]>> Inserts<COLUMNS, 
 }
 
 /// A statement that writes once for each row of values, which its text calls `$1`, `$2`, …
-pub fn each<const COLUMNS: usize, R>(text: &'static str, rows: R) -> Each<COLUMNS, R::IntoIter>
+pub fn each<'a, const COLUMNS: usize, R>(text: &'static str, rows: R) -> Each<COLUMNS, R::IntoIter>
 where
-    R: IntoIterator<Item = [Arg; COLUMNS]>,
+    R: IntoIterator<Item = [Arg<'a>; COLUMNS]>,
 {
     Each { text, rows: rows.into_iter() }
 }
@@ -239,7 +244,7 @@ pub struct Each<const COLUMNS: usize, R> {
     rows: R,
 }
 
-impl<const COLUMNS: usize, R: Iterator<Item = [Arg; COLUMNS]>> Each<COLUMNS, R> {
+impl<'a, const COLUMNS: usize, R: Iterator<Item = [Arg<'a>; COLUMNS]>> Each<COLUMNS, R> {
     /// Answers for each row of values how many rows it has written.
     #[expect(clippy::unused_async, reason = "a database behind a network answers later")]
     pub async fn run(self, tx: &mut Tx) -> Result<Vec<u64>, StoreError> {

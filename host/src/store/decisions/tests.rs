@@ -71,7 +71,7 @@ fn by(identity: &Value) -> Arc<[PluginDecision]> {
     [PluginDecision {
         kind: "plan",
         identity: identity.to_string().into(),
-        verdict: "allow".to_owned(),
+        verdict: "allow".into(),
         reason: None,
         micros: 20,
         locale: None,

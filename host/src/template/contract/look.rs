@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::member::Member;
@@ -146,6 +147,10 @@ fn type_of(value: &str) -> Option<VariableType> {
     }
 }
 
+/// The name of a member, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Name<'d>(#[serde(borrow)] Cow<'d, str>);
+
 /// Looks at one value.
 struct Look<'m, 'p, 'f> {
     member: &'m Member,
@@ -250,7 +255,7 @@ impl<'de> Visitor<'de> for Look<'_, '_, '_> {
             while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
             return Ok(());
         }
-        while let Some(name) = entries.next_key::<String>()? {
+        while let Some(Name(name)) = entries.next_key()? {
             let place = Place::Name(Some(&self.place), &name);
             if let Some(member) = self.member.member(&name) {
                 let is_read = self.is_read || member.whole;

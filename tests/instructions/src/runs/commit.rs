@@ -102,7 +102,7 @@ fn decision(kind: &'static str) -> PluginDecision {
     PluginDecision {
         kind,
         identity: IDENTITY.into(),
-        verdict: "judged".to_owned(),
+        verdict: "judged".into(),
         reason: None,
         micros: 20,
         blank: Vec::new(),

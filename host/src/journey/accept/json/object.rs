@@ -4,11 +4,10 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::fmt;
 use std::ops::Range;
 
-use serde::Serialize;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::strict::{Kind, Nul, Scalar, Strict, Tree, note_nul, stands_twice};
@@ -82,8 +81,10 @@ impl From<&Map<String, Value>> for ObjectText {
     }
 }
 
-/// Reads an object as text; what is no object as a value.
-pub(super) struct Printed;
+/// Reads an object as text, which is expected to have up to so many octets; what is no object as a value.
+pub(super) struct Printed {
+    pub(super) room: usize,
+}
 
 impl Kind for Printed {
     type Made = Result<ObjectText, Value>;
@@ -105,7 +106,7 @@ impl Kind for Printed {
         entries: A,
         nul: &Cell<Nul>,
     ) -> Result<Self::Made, A::Error> {
-        let mut printer = Printer::default();
+        let mut printer = Printer::with_room(self.room);
         let mut members = Vec::new();
         print_object(&mut printer, entries, nul, |member| members.push(member))?;
         Ok(Ok(ObjectText { text: printer.finish(), members }))
@@ -114,23 +115,44 @@ impl Kind for Printed {
 
 /// Text that is being printed.
 #[derive(Default)]
-struct Printer(Vec<u8>);
+struct Printer {
+    text: Vec<u8>,
+    /// Where the names of each object stand that is not at its end, as they are printed: one name is printed in one
+    /// way.
+    names: Vec<Range<usize>>,
+}
 
 impl Printer {
+    fn with_room(octets: usize) -> Self {
+        Self { text: Vec::with_capacity(octets), names: Vec::new() }
+    }
+
     fn len(&self) -> usize {
-        self.0.len()
+        self.text.len()
     }
 
     fn push(&mut self, text: &str) {
-        self.0.extend_from_slice(text.as_bytes());
+        self.text.extend_from_slice(text.as_bytes());
     }
 
     fn print(&mut self, value: &(impl Serialize + ?Sized)) {
-        serde_json::to_writer(&mut self.0, value).expect("a vector takes everything");
+        serde_json::to_writer(&mut self.text, value).expect("a vector takes everything");
+    }
+
+    /// Prints a text that needs no escapes, because it had none where it was read.
+    fn print_plain(&mut self, text: &str) {
+        self.push("\"");
+        self.push(text);
+        self.push("\"");
     }
 
     fn finish(self) -> String {
-        String::from_utf8(self.0).expect("JSON is printed as UTF-8")
+        String::from_utf8(self.text).expect("JSON is printed as UTF-8")
+    }
+
+    fn has_printed(&self, names: &[Range<usize>], name: &Range<usize>) -> bool {
+        let name = self.text.get(name.clone());
+        names.iter().any(|it| self.text.get(it.clone()) == name)
     }
 }
 
@@ -144,6 +166,7 @@ impl Kind for &mut Printer {
             Scalar::Integer(value) => self.print(&value),
             Scalar::Float(value) => self.print(&value),
             Scalar::Text(value) => self.print(&*value),
+            Scalar::Plain(value) => self.print_plain(value),
         }
     }
 
@@ -185,80 +208,40 @@ fn print_object<'de, A: MapAccess<'de>>(
     mut note: impl FnMut(Member),
 ) -> Result<(), A::Error> {
     printer.push("{");
-    let mut names = Names::default();
-    while let Some(name) = entries.next_key_seed(Name)? {
+    let first = printer.names.len();
+    let mut hashed = HashSet::new();
+    while let Some(Name(name)) = entries.next_key()? {
         note_nul(&name, nul);
-        if !names.is_empty() {
+        if printer.names.len() > first {
             printer.push(",");
         }
         let start = printer.len();
-        printer.print(&*name);
-        let end = printer.len();
+        match &name {
+            Cow::Borrowed(plain) => printer.print_plain(plain),
+            Cow::Owned(name) => printer.print(name),
+        }
+        let printed = start..printer.len();
         printer.push(":");
         entries.next_value_seed(Strict { kind: &mut *printer, nul })?;
-        note(Member { name: start..end, value: end + 1..printer.len() });
-        names.add(name).map_err(|name| stands_twice::<A::Error>(&name))?;
+        note(Member { name: printed.clone(), value: printed.end + 1..printer.len() });
+        let names = printer.names.get(first..).unwrap_or_default();
+        if printer.has_printed(names, &printed) || hashed.contains(&name) {
+            return Err(stands_twice(&name));
+        }
+        if names.len() < COMPARED_NAMES {
+            printer.names.push(printed);
+        } else {
+            hashed.insert(name);
+        }
     }
+    printer.names.truncate(first);
     printer.push("}");
     Ok(())
 }
 
-/// The names of one object so far.
-#[derive(Default)]
-struct Names<'de> {
-    compared: Vec<Cow<'de, str>>,
-    hashed: HashSet<Cow<'de, str>>,
-}
-
-impl<'de> Names<'de> {
-    fn is_empty(&self) -> bool {
-        self.compared.is_empty()
-    }
-
-    /// Gives the name back if it is there already.
-    fn add(&mut self, name: Cow<'de, str>) -> Result<(), Cow<'de, str>> {
-        if self.compared.contains(&name) || self.hashed.contains(&name) {
-            return Err(name);
-        }
-        if self.compared.len() < COMPARED_NAMES {
-            self.compared.push(name);
-        } else {
-            self.hashed.insert(name);
-        }
-        Ok(())
-    }
-}
-
 /// A name, borrowed from the body where it stands there as it is.
-struct Name;
-
-impl<'de> DeserializeSeed<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Cow<'de, str>, E> {
-        Ok(name.into())
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Owned(name.to_owned()))
-    }
-
-    fn visit_string<E>(self, name: String) -> Result<Cow<'de, str>, E> {
-        Ok(name.into())
-    }
-}
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {

@@ -27,6 +27,8 @@ pub enum Scalar<'a> {
     Integer(i64),
     Float(f64),
     Text(Cow<'a, str>),
+    /// A text that stands in the body as it is, without escapes.
+    Plain(&'a str),
 }
 
 /// What is made of what is read.
@@ -109,6 +111,11 @@ impl<'de, K: Kind> Visitor<'de> for Strict<'_, K> {
         Ok(self.kind.scalar(Scalar::Text(value.into())))
     }
 
+    fn visit_borrowed_str<E>(self, value: &'de str) -> Result<K::Made, E> {
+        note_nul(value, self.nul);
+        Ok(self.kind.scalar(Scalar::Plain(value)))
+    }
+
     fn visit_string<E>(self, value: String) -> Result<K::Made, E> {
         note_nul(&value, self.nul);
         Ok(self.kind.scalar(Scalar::Text(value.into())))
@@ -136,6 +143,7 @@ impl Kind for Tree {
             Scalar::Integer(value) => value.into(),
             Scalar::Float(value) => value.into(),
             Scalar::Text(value) => Value::String(value.into_owned()),
+            Scalar::Plain(value) => Value::String(value.to_owned()),
         }
     }
 
