@@ -2,6 +2,7 @@
 //! requests hold and what is posted to webhooks is described here too.
 
 mod account;
+mod audit;
 mod brand;
 mod credit;
 mod domain;
@@ -21,9 +22,11 @@ mod send;
 mod suppression;
 mod template;
 mod test_recipient;
+mod user;
 mod webhook;
 
 pub use account::{Account, AccountPage};
+pub use audit::AuditLogPage;
 pub use brand::Brand;
 pub use credit::{Balance, Grant, LedgerEntry, LedgerPage};
 pub use domain::{DeletedDomain, Domain, DomainRecord, DomainSummary, domain_records};
@@ -44,12 +47,12 @@ pub use reference::{
 pub use refusals::{
     AuthorReadRefusals, AuthorRefusals, BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals,
     OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals, ResendRefusals,
-    StateRefusals, TestRecipientRefusals,
+    SettingsRefusals, StateRefusals, TestRecipientRefusals, UserRefusals,
 };
 pub use request::{
-    AccountQuery, AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey, IfMatch,
-    ImportGoal, NewSuppression, NewSuppressions, Owner, OwnerQuery, ReplayWebhook, SendBatch, SendRequest,
-    TemplatePath,
+    AccountQuery, AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,
+    IfMatch, ImportGoal, NewSuppression, NewSuppressions, Owner, OwnerQuery, ReplayWebhook,
+    SendBatch, SendRequest, TemplatePath,
 };
 pub use send::{BatchResponse, BatchResult, Resent, SendResponse};
 pub use suppression::{
@@ -67,6 +70,7 @@ pub use test_recipient::{
     DeletedTestRecipient, NewTestRecipient, TestRecipient, TestRecipientList,
 };
 pub use webhook::{
+pub use user::{DeletedUser, GiveRole, InviteUser, ResetUser, User, UserLink, UserPage};
     DeletedWebhook, DeliveryState, NewWebhook, Replayed, Webhook, WebhookDelivery,
     WebhookDeliveryList, WebhookList, WebhookTest,
 };

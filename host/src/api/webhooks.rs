@@ -15,8 +15,8 @@ use super::operator::Operator;
 use super::problem::Problem;
 use super::query::Query;
 use super::shapes::{
-    DeletedWebhook, NewWebhook, Owner, OwnerQuery, Page, Replayed, Webhook, WebhookDelivery, WebhookDeliveryList,
-    WebhookList, WebhookTest,
+    DeletedWebhook, NewWebhook, Owner, OwnerQuery, Page, Replayed, Webhook, WebhookDelivery,
+    WebhookDeliveryList, WebhookList, WebhookTest,
 };
 use super::state::Api;
 use super::{body, query};

@@ -5,7 +5,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::id::{AccountId, DecisionId, DomainId, EventId, KeyId, MessageId, WebhookId};
+use crate::id::{AccountId, DecisionId, DomainId, EventId, KeyId, MessageId, UserId, WebhookId};
 
 macro_rules! identifiers {
     ($($id:ty: $prefix:literal, $about:literal;)*) => {$(
@@ -30,6 +30,7 @@ identifiers! {
     DecisionId: "dec_", "A decision.";
     WebhookId: "whk_", "A webhook.";
     EventId: "evt_", "An event.";
+    UserId: "usr_", "A user.";
 }
 
 /// Items of a page, at most 500. Default: 50.
