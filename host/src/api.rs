@@ -141,6 +141,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/plugins", get(plugins::list))
         .route("/v1/plugins/{slot}", get(plugins::show))
         .route("/v1/plugins/{slot}/component", put(plugins::install))
+        .route("/v1/plugins/{slot}/settings", put(plugins::configure))
         .route("/v1/plugins/{slot}/activate", post(plugins::activate))
         .route("/v1/plugins/{slot}/rollback", post(plugins::roll_back))
         .route("/v1/plugins/{slot}/disable", post(plugins::disable))

@@ -109,6 +109,7 @@ use crate::webhooks::body::WebhookEvent;
         super::plugins::list,
         super::plugins::show,
         super::plugins::install,
+        super::plugins::configure,
         super::plugins::activate,
         super::plugins::roll_back,
         super::plugins::disable,

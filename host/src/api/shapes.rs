@@ -42,7 +42,8 @@ pub use plan::PlanList;
 pub use problem::{Fault, Problem};
 pub use queue::{Audience, QueuedDomain, QueuedGroup, QueuedMessage};
 pub use reference::{
-    Archive, Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit, SlotRef,
+    Archive, Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit,
+    PluginSettings, SlotRef,
 };
 pub use refusals::{
     AuthorReadRefusals, AuthorRefusals, BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals,
@@ -69,8 +70,8 @@ pub use template::{
 pub use test_recipient::{
     DeletedTestRecipient, NewTestRecipient, TestRecipient, TestRecipientList,
 };
-pub use webhook::{
 pub use user::{DeletedUser, GiveRole, InviteUser, ResetUser, User, UserLink, UserPage};
+pub use webhook::{
     DeletedWebhook, DeliveryState, NewWebhook, Replayed, Webhook, WebhookDelivery,
     WebhookDeliveryList, WebhookList, WebhookTest,
 };

@@ -44,17 +44,17 @@ struct AttemptView {
 }
 
 #[derive(Debug)]
-struct DecisionView {
-    slot: String,
-    plugin: String,
-    verdict: String,
-    reason: String,
-    micros: String,
-    blank: String,
+pub struct DecisionView {
+    pub slot: String,
+    pub plugin: String,
+    pub verdict: String,
+    pub reason: String,
+    pub micros: String,
+    pub blank: String,
 }
 
 #[derive(Template)]
-#[template(path = "app/message.html")]
+#[template(path = "app/message.html", blocks = ["live"])]
 struct MessagePage {
     frame: Frame,
     row: MessageRow,
@@ -256,7 +256,7 @@ fn speaker(line: &str) -> (&'static str, String) {
 }
 
 impl DecisionView {
-    fn of(plugin: &Value) -> Self {
+    pub fn of(plugin: &Value) -> Self {
         let text = |name: &str| plain(&plugin[name]);
         let blank: Vec<String> =
             plugin["blank"].as_array().into_iter().flatten().map(plain).collect();

@@ -53,6 +53,11 @@ pub struct DecisionOrMessage(String);
 #[schema(pattern = "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$", example = "plan-policy")]
 pub struct SlotRef(String);
 
+/// The settings of a plugin.
+#[derive(Serialize, ToSchema)]
+#[schema(value_type = Object)]
+pub struct PluginSettings(serde_json::Map<String, serde_json::Value>);
+
 /// How many answers may change without the operator's approval: any (`auto`), none (`ask`), or at most this number.
 #[derive(Serialize, ToSchema)]
 #[schema(pattern = "^(auto|ask|[0-9]{1,9})$", example = "ask")]
