@@ -5,6 +5,7 @@ mod account_scope;
 mod accounts;
 mod admin;
 mod audit;
+mod audit_log;
 mod batch;
 pub(crate) mod body;
 mod brand;
@@ -37,6 +38,7 @@ pub(crate) mod suppressions;
 mod surround;
 pub mod templates;
 mod test_recipients;
+mod users;
 pub(crate) mod webhooks;
 
 use std::sync::Arc;
@@ -94,6 +96,11 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/accounts", get(accounts::list).post(accounts::create))
         .route("/v1/accounts/{account}", get(accounts::show).patch(accounts::change))
         .route("/v1/plans", get(plans::list))
+        .route("/v1/users", get(users::list).post(users::invite))
+        .route("/v1/users/{user}", get(users::show).delete(users::remove))
+        .route("/v1/users/{user}/roles/{account}", put(users::give_role))
+        .route("/v1/users/{user}/reset", post(users::reset))
+        .route("/v1/audit", get(audit_log::list))
         .route("/v1/keys", get(keys::list).post(keys::create))
         .route("/v1/keys/{key}", get(keys::show).patch(keys::change))
         .route("/v1/keys/{key}/deactivate", post(keys::deactivate))
@@ -134,6 +141,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/plugins", get(plugins::list))
         .route("/v1/plugins/{slot}", get(plugins::show))
         .route("/v1/plugins/{slot}/component", put(plugins::install))
+        .route("/v1/plugins/{slot}/settings", put(plugins::configure))
         .route("/v1/plugins/{slot}/activate", post(plugins::activate))
         .route("/v1/plugins/{slot}/rollback", post(plugins::roll_back))
         .route("/v1/plugins/{slot}/disable", post(plugins::disable))

@@ -18,6 +18,7 @@ mod frame;
 mod guard;
 mod inbox;
 mod keys;
+mod live;
 mod log_in;
 mod mail;
 mod message;
@@ -75,6 +76,7 @@ pub fn router(dashboard: Dashboard) -> Router {
         .route("/app/templates/{slug}/draft", post(template::save))
         .route("/app/templates/{slug}/check", post(template::check))
         .route("/app/templates/{slug}/preview", post(template::preview))
+        .route("/app/templates/{slug}/test", post(template::test))
         .route("/app/templates/{slug}/publish", post(template::publish))
         .route("/app/templates/{slug}/archive", post(template::archive))
         .route("/app/templates/{slug}/duplicate", post(template::duplicate))
@@ -109,6 +111,7 @@ pub fn router(dashboard: Dashboard) -> Router {
         .route("/app/credits", get(credits::show))
         .route("/app/suppressions", get(suppressions::list).post(suppressions::add))
         .route("/app/suppressions/remove", post(suppressions::remove))
+        .route("/app/suppressions/undo", post(suppressions::undo))
         .route("/app/brand", get(brand::show).post(brand::change))
         .route("/app/inbox", get(inbox::list))
         .route("/app/acting/end", post(acting::end))

@@ -49,6 +49,18 @@ macro_rules! identifiers {
                 Self(Ulid::from_parts(moment.unsigned_millis(), 0))
             }
 
+            /// When it was made.
+            #[must_use]
+            pub fn made_at(self) -> Timestamp {
+                Timestamp::from_millis(i64::try_from(self.0.timestamp_ms()).unwrap_or(i64::MAX))
+            }
+
+            /// The one that comes directly behind it.
+            #[must_use]
+            pub fn successor(self) -> Self {
+                Self(Ulid(self.0.0.saturating_add(1)))
+            }
+
             /// The ULID without its prefix, in lower case.
             #[must_use]
             pub fn ulid(self) -> String {

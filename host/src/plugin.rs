@@ -25,7 +25,7 @@ pub use promotion::{
 pub use records::{decision, sample};
 pub use runtime::artifact::Artifact;
 pub use runtime::bindings::types::{CallContext, Diagnostic, Pair, Severity};
-pub use runtime::error::CallFailure;
+pub use runtime::error::{CallFailure, ComponentError};
 pub use runtime::kind::Kind;
 pub use runtime::limits::{CallLimits, Limits};
 pub use runtime::log::{CallPurpose, Line};

@@ -103,8 +103,9 @@ pub use users::{
 };
 pub use webhooks::{
     Backlog, DeliveryAttempt, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery,
-    EndpointHistory, EventSubject, MessageSubject, NewDelivery, NewWebhook, NextAttempt,
-    PublishedEvent, TestDelivery, Waiting, WebhookChange, WebhookOwner, WebhookRow, WebhookState,
+    EndpointHistory, EventSubject, MAX_COUNTED_DELIVERIES, MessageSubject, NewDelivery, NewWebhook,
+    NextAttempt, PublishedEvent, TestDelivery, Waiting, WebhookChange, WebhookCounts, WebhookOwner,
+    WebhookRow, WebhookState,
 };
 
 use commit::KeyUse;

@@ -21,6 +21,22 @@ async fn a_system_without_certificate_authorities_is_enough_for_plain_http() {
     assert!(log.contains("install ca-certificates, or name a file in SSL_CERT_FILE"), "{log}");
 }
 
+#[test]
+fn a_user_is_created_invited_or_added() {
+    let server = Server::dev();
+    for name in ["create", "invite", "add"] {
+        let email = format!("{name}@example.com");
+        let made = server.cli(&["user", name, "--email", &email, "--operator"]);
+        assert!(text(&made, "path").starts_with("/invite/"), "{made}");
+    }
+    let users = server.cli(&["user", "list"]);
+    let emails: Vec<&str> =
+        users.as_array().expect("users").iter().map(|it| text(it, "email")).collect();
+    for name in ["create", "invite", "add"] {
+        assert!(emails.contains(&format!("{name}@example.com").as_str()), "{emails:?}");
+    }
+}
+
 #[tokio::test]
 async fn all_that_a_send_needs_can_be_made_without_a_dashboard() {
     let mut server = Server::dev();

@@ -1,8 +1,10 @@
 //! Accounts, keys and credits over HTTP: who may do what with whose.
 
 mod accounts;
+mod audit;
 mod credits;
 mod keys;
+mod users;
 
 use reqwest::Method;
 use serde_json::{Value, json};

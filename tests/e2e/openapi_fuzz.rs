@@ -68,6 +68,8 @@ async fn things(server: &Server) -> Vec<(&'static str, Vec<String>)> {
     let webhook = post("/v1/webhooks", json!({"url": "https://fuzzed.example/hook"})).await;
     let spare = post("/v1/keys", json!({"name": "Fuzzed"})).await;
     let opened = post("/v1/accounts", json!({"name": "Fuzzed"})).await;
+    let invited = json!({"email": "fuzzed@example.com", "operator": true});
+    let invited = post("/v1/users", invited).await;
     let id = |it: &Value| it["id"].as_str().into_iter().map(str::to_owned).collect();
     let slots = server.request(Method::GET, "/v1/plugins").header("x-api-key", key);
     let slots = server.answer(slots).await.body;
@@ -79,6 +81,7 @@ async fn things(server: &Server) -> Vec<(&'static str, Vec<String>)> {
         ("webhook", id(&webhook)),
         ("key", id(&spare)),
         ("account", id(&opened)),
+        ("user", id(&invited)),
         ("slug", vec!["fuzzed".to_owned()]),
         ("slot", slots.filter_map(|it| it["slot"].as_str()).map(str::to_owned).collect()),
     ]

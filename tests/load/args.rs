@@ -5,6 +5,7 @@ mod deliver;
 mod domains;
 mod floor;
 mod neighbours;
+mod pages;
 mod queue;
 mod smtp;
 
@@ -18,6 +19,7 @@ pub use deliver::{DeliverArgs, Dkim, Relay};
 pub use domains::DomainsArgs;
 pub use floor::FloorArgs;
 pub use neighbours::{NeighboursArgs, Noise};
+pub use pages::PagesArgs;
 pub use queue::{Backlog, QueueArgs};
 pub use smtp::{Peer, Pipelining, Resumption, Shape, SmtpArgs};
 
@@ -48,6 +50,8 @@ pub enum Protocol {
     Neighbours(NeighboursArgs),
     /// Send for many accounts with many templates, in turn with few of them, or while accounts change
     Accounts(AccountsArgs),
+    /// Load the dashboard's pages for an account with a million messages, while it sends
+    Pages(PagesArgs),
     /// Serve as the floor; `--against floor` starts this
     #[command(hide = true)]
     Floor(FloorArgs),
@@ -157,6 +161,7 @@ impl CommandLine {
             Some(Protocol::Queue(args)) => &args.setup,
             Some(Protocol::Neighbours(args)) => &args.setup,
             Some(Protocol::Accounts(args)) => &args.setup,
+            Some(Protocol::Pages(args)) => &args.setup,
             Some(Protocol::Floor(_)) | None => &self.http.setup,
         }
     }

@@ -10,6 +10,7 @@ mod drive;
 mod figures;
 mod metrics;
 mod neighbours;
+mod pages;
 mod peers;
 mod process;
 mod queue;
@@ -73,6 +74,7 @@ async fn bounded(command_line: &CommandLine) -> io::Result<Value> {
             Some(Protocol::Queue(args)) => Box::pin(queue::measure(args)).await,
             Some(Protocol::Neighbours(args)) => Box::pin(neighbours::measure(args)).await,
             Some(Protocol::Accounts(args)) => Box::pin(accounts::measure(args)).await,
+            Some(Protocol::Pages(args)) => Box::pin(pages::measure(args)).await,
             Some(Protocol::Floor(_)) | None => Box::pin(measure(&command_line.http)).await,
         }
     };

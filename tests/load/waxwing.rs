@@ -31,6 +31,8 @@ pub struct Waxwing {
     pub first_start: Duration,
     /// The same with compiled code in the cache.
     pub start: Duration,
+    binary: PathBuf,
+    log: String,
     data: TempDir,
 }
 
@@ -52,6 +54,8 @@ struct Process {
     relay: Option<Relay>,
     api_key: String,
     account: String,
+    /// Who logs in to the dashboard, and with which password.
+    person: Option<(String, String)>,
     took: Duration,
 }
 
@@ -72,7 +76,8 @@ impl Waxwing {
             starts.push(process.took);
         }
         tokio::time::sleep(SETTLE).await;
-        Ok(Self { process, first_start, start: median(starts), data: directory })
+        let (start, log) = (median(starts), setup.log.clone());
+        Ok(Self { process, first_start, start, binary, log, data: directory })
     }
 
     pub fn pid(&self) -> u32 {
@@ -93,6 +98,25 @@ impl Waxwing {
     pub fn relay(&self) -> io::Result<&Relay> {
         let relay = self.process.relay.as_ref();
         relay.ok_or_else(|| io::Error::other("the server does not run its SMTP relay"))
+    }
+
+    /// Who logs in to its dashboard, and with which password.
+    pub fn person(&self) -> io::Result<(String, String)> {
+        let person = self.process.person.clone();
+        person.ok_or_else(|| io::Error::other("the server's line has no password"))
+    }
+
+    /// The same server after `change` has changed its data.
+    pub async fn changed(
+        self,
+        change: impl AsyncFnOnce(&Path) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let Self { process, first_start, start, binary, log, data } = self;
+        process.stop().await?;
+        change(data.path()).await?;
+        let process = Process::start(&binary, data.path(), &log).await?;
+        tokio::time::sleep(SETTLE).await;
+        Ok(Self { process, first_start, start, binary, log, data })
     }
 
     /// Lets it finish what it does.
@@ -135,6 +159,7 @@ impl Process {
             relay: relay(&line)?,
             api_key: text("apiKey")?,
             account: text("accountId")?,
+            person: person(&line),
             took,
         })
     }
@@ -143,6 +168,12 @@ impl Process {
         run(Command::new("kill").args(["-INT", &self.pid.to_string()])).await?;
         self.child.wait().await.map(|_| ())
     }
+}
+
+/// None where the password was changed.
+fn person(line: &Value) -> Option<(String, String)> {
+    let text = |name: &str| line["dashboard"][name].as_str().map(str::to_owned);
+    text("email").zip(text("password"))
 }
 
 /// None where it does not run, or has a certificate of somebody else.

@@ -14,6 +14,7 @@ use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 
+use super::request_context::InAccount;
 use super::state::Api;
 use super::{openapi, request_context};
 use crate::id::AccountId;
@@ -23,8 +24,10 @@ use crate::store::{ActorId, AuditRow};
 const CHANGES_NOTHING: [&str; 5] =
     ["validate_template", "preview_template", "test_template", "impact_plugin", "replayed"];
 
-/// They belong to the server, and their operations are named without the noun.
+/// Their operations are named without the noun.
 const PLUGINS: &str = "/v1/plugins";
+/// What belongs to the server, whoever's key changes it.
+const OF_SERVER: [&str; 2] = [PLUGINS, "/v1/users"];
 
 /// The operations by method and path.
 static OPERATIONS: LazyLock<HashMap<(String, String), String>> = LazyLock::new(operations);
@@ -73,15 +76,17 @@ pub async fn changes(
     }
     let (response, created) = created(response).await;
     let key = request_context::key();
-    let account =
-        asked.or(of_path.and_then(|it| it.parse().ok())).or(key.map(|(_, account)| account));
+    let told = response.extensions().get::<InAccount>().and_then(|it| it.0);
+    let of_key = key.filter(|_| !OF_SERVER.iter().any(|it| path.starts_with(it)));
+    let named = asked.or(of_path.and_then(|it| it.parse().ok())).or(told);
+    let account = named.or(of_key.map(|(_, account)| account));
     let name = match key {
         Some((key, _)) => api.store.key(key).await.ok().flatten().map(|it| it.name),
         None => None,
     };
     let row = AuditRow {
         at: api.clock.now(),
-        account: account.filter(|_| !path.starts_with(PLUGINS)),
+        account,
         actor: key.map_or(ActorId::ControlToken, |(key, _)| ActorId::Key(key)),
         acting: false,
         actor_name: name,

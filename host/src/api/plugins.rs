@@ -5,6 +5,7 @@ use axum::extract::{Path, Request, State};
 use bytes::Bytes;
 use http::StatusCode;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::body;
 use super::operator::{Operator, with_body};
@@ -13,11 +14,11 @@ use super::query::Query;
 use super::shapes::{Installed, Listing, LogPage, Page, Slot};
 use super::state::Api;
 use crate::fair_share::ShareOwner;
-use crate::journey::accept::refusal::{Outage, Refusal};
+use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 use crate::plugin::impact::Impact;
 use crate::plugin::slot::{Activation, ImpactRule, SlotName};
 use crate::plugin::supervisor::{Order, OrderError};
-use crate::plugin::{Artifact, LoadError};
+use crate::plugin::{Artifact, ComponentError, Diagnostic, LoadError};
 use crate::upkeep::replay::{self, Brought, ReplayError};
 
 const LOG_LINES: u32 = 100;
@@ -158,6 +159,32 @@ pub async fn shadow(
     ordered(&api, &slot, Order::Shadow { calls }).await
 }
 
+/// Gives a plugin these settings and no others, by writing them into the slot's file.
+///
+/// What the plugin's own schema refuses is not written. They are proven as after every change of the file, and live when
+/// the slot's rules let them; the state of the slot shows their progress. A rollback brings the ones before back.
+#[utoipa::path(put, path = "/v1/plugins/{slot}/settings", tag = "plugins",
+    security(("apiKey" = [])),
+    params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name")),
+    request_body(content = inline(super::shapes::PluginSettings), description = "The settings, by the schema of the plugin's manifest"),
+    responses((status = 202, description = "The slot; the settings are being validated", body = Slot),
+              super::shapes::SettingsRefusals))]
+pub async fn configure(
+    operator: Result<Operator, Problem>,
+    State(api): State<Api>,
+    Path(slot): Path<String>,
+    request: Request,
+) -> Result<(StatusCode, Json<Slot>), Problem> {
+    let (_, body, _memory) =
+        body::json_of(operator, |_| ShareOwner::Operator, &api, request).await?;
+    let slot = named(&slot)?;
+    let Value::Object(settings) = body else {
+        return Err(Refusal::fault("", "type", "must be a JSON object").into());
+    };
+    give(&api, &slot, Order::Configure { settings, seen: None }).await?;
+    Ok((StatusCode::ACCEPTED, Json(view(&api, slot)?)))
+}
+
 /// What a component would change of the recorded calls; nothing becomes live.
 #[utoipa::path(post, path = "/v1/plugins/{slot}/impact", tag = "plugins",
     security(("apiKey" = [])),
@@ -246,7 +273,17 @@ async fn give(api: &Api, slot: &SlotName, order: Order) -> Result<(), Problem> {
         OrderError::NothingToActivate(_)
         | OrderError::NothingBefore(_)
         | OrderError::BindingTaken(_)
-        | OrderError::NothingToShadow(_) => Problem::new(Code::Conflict, error.to_string()),
+        | OrderError::NothingToShadow(_)
+        | OrderError::NothingToConfigure(_)
+        | OrderError::SettingsChanged(_)
+        | OrderError::File(_) => Problem::new(Code::Conflict, error.to_string()),
+        OrderError::Settings(ComponentError::Settings { faults, .. }) => {
+            let fault = |it: Diagnostic| Fault::new("settings", "invalid", it.message);
+            Refusal::bad_request(faults.into_iter().map(fault).collect()).into()
+        }
+        OrderError::Settings(error) => {
+            Refusal::fault("settings", "invalid", error.to_string()).into()
+        }
         OrderError::Write(_) => Refusal::unavailable(Outage::Store, &error.to_string()).into(),
         OrderError::ShuttingDown => {
             Refusal::unavailable(Outage::Stopping, &error.to_string()).into()

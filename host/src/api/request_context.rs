@@ -25,6 +25,11 @@ pub struct RefusalCode(pub &'static str);
 #[derive(Debug, Clone, Copy)]
 pub struct ChangedNothing;
 
+/// In the answer of an operation on something of the server's that has changed an account, too, which only the body of
+/// the request names.
+#[derive(Debug, Clone, Copy)]
+pub struct InAccount(pub Option<AccountId>);
+
 /// Why a connection is refused; the listener notes it with the request that came over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionRefused {

@@ -2,6 +2,7 @@
 //! requests hold and what is posted to webhooks is described here too.
 
 mod account;
+mod audit;
 mod brand;
 mod credit;
 mod domain;
@@ -21,9 +22,11 @@ mod send;
 mod suppression;
 mod template;
 mod test_recipient;
+mod user;
 mod webhook;
 
 pub use account::{Account, AccountPage};
+pub use audit::AuditLogPage;
 pub use brand::Brand;
 pub use credit::{Balance, Grant, LedgerEntry, LedgerPage};
 pub use domain::{DeletedDomain, Domain, DomainRecord, DomainSummary, domain_records};
@@ -39,12 +42,13 @@ pub use plan::PlanList;
 pub use problem::{Fault, Problem};
 pub use queue::{Audience, QueuePage, QueuedDomain, QueuedGroup, QueuedMessage, WhyQueued};
 pub use reference::{
-    Archive, Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit, SlotRef,
+    Archive, Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit,
+    PluginSettings, SlotRef,
 };
 pub use refusals::{
     AuthorReadRefusals, AuthorRefusals, BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals,
     OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals, ResendRefusals,
-    StateRefusals, TestRecipientRefusals,
+    SettingsRefusals, StateRefusals, TestRecipientRefusals, UserRefusals,
 };
 pub use request::{
     AccountQuery, AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,
@@ -66,6 +70,7 @@ pub use template::{
 pub use test_recipient::{
     DeletedTestRecipient, NewTestRecipient, TestRecipient, TestRecipientList,
 };
+pub use user::{DeletedUser, GiveRole, InviteUser, ResetUser, User, UserLink, UserPage};
 pub use webhook::{
     DeletedWebhook, DeliveryState, NewWebhook, Replayed, Webhook, WebhookDelivery,
     WebhookDeliveryList, WebhookList, WebhookTest,

@@ -18,6 +18,7 @@ use crate::clock::Clock;
 use crate::delivery::shaping::admission::AdmissionControl;
 use crate::fair_share::FairShare;
 use crate::journey::Journey;
+use crate::people::People;
 use crate::plugin::Plugins;
 use crate::plugin::evidence::Evidence;
 use crate::store::Store;
@@ -37,6 +38,8 @@ pub struct ApiParts {
     /// Whose word about the origin of a request counts.
     pub proxies: Arc<TrustedProxies>,
     pub store: Store,
+    /// Who uses the dashboard.
+    pub people: Arc<People>,
     pub plugins: Arc<Plugins>,
     /// Why mail waits.
     pub admission: Arc<AdmissionControl>,

@@ -205,6 +205,16 @@ mod tests {
         let account = "acc_01ARZ3NDEKTSV4RRFFQ69G5FAV";
         let change = of(&format!("waxwing key create --account {account}")).expect("a change");
         assert_eq!(change.account.map(|it| it.to_string()).as_deref(), Some(account));
+        for name in ["add", "create", "invite"] {
+            let change = of(&format!("waxwing user {name} --email ada@example.com --operator"));
+            let change = change.expect("a change");
+            let subject = change.subject.as_deref();
+            assert_eq!(
+                (change.action, subject),
+                ("invite_user", Some("ada@example.com")),
+                "{name}"
+            );
+        }
         assert!(of(&format!("waxwing key list --account {account}")).is_none());
     }
 }

@@ -7,15 +7,17 @@ use super::error::CliError;
 use super::open::{Opened, Target};
 use super::output::text;
 use crate::account::role::Role;
+use crate::api::shapes::User;
 use crate::id::{AccountId, UserId};
 use crate::message::address::EmailAddress;
-use crate::people::{MAX_USERS_PER_PAGE, NewMember, Secret};
-use crate::store::PersonRow;
+use crate::people::{MAX_USERS_PER_PAGE, NewMember, link_path};
+use crate::store::{LinkPurpose, PersonRow};
 
 /// Add, list and remove the people who use the dashboard; give roles; make links for those who lost a password.
 #[derive(Debug, Subcommand)]
 pub enum UserCommand {
     /// Add a user, and print the link with which the user chooses a password; it works once, for 7 days
+    #[command(visible_aliases = ["create", "invite"])]
     Add {
         /// With which the user logs in
         #[arg(long)]
@@ -73,7 +75,7 @@ pub async fn run(command: UserCommand) -> Result<(), CliError> {
             let membership = account.zip(role);
             let new = NewMember { email, membership, is_operator: operator };
             let (id, link) = people.invite(new).await?;
-            show_link(&opened, &target, id, ("invite", &link));
+            show_link(&opened, &target, id, &link_path(LinkPurpose::Invitation, &link));
             Ok(())
         }
         UserCommand::List { target } => {
@@ -92,12 +94,11 @@ pub async fn run(command: UserCommand) -> Result<(), CliError> {
         }
         UserCommand::Reset { email, factor, target } => {
             let opened = target.open().await?;
-            let (user, link) = opened.people()?.reset(&email).await?;
+            let (user, purpose, link) = opened.people()?.reset(&email).await?;
             if factor {
                 opened.store.remove_factor(user.id).await?;
             }
-            let page = if user.password.is_some() { "reset" } else { "invite" };
-            show_link(&opened, &target, user.id, (page, &link));
+            show_link(&opened, &target, user.id, &link_path(purpose, &link));
             Ok(())
         }
         UserCommand::Role { email, account, role, target } => {
@@ -118,8 +119,7 @@ pub async fn run(command: UserCommand) -> Result<(), CliError> {
 }
 
 /// The path alone stands in the JSON: which name the world knows the server by, it does not know itself.
-fn show_link(opened: &Opened, target: &Target, id: UserId, (page, link): (&str, &Secret)) {
-    let path = format!("/{page}/{}", link.reveal());
+fn show_link(opened: &Opened, target: &Target, id: UserId, path: &str) {
     let value = json!({"id": id, "path": path});
     target.output.one(&value, || {
         let listen = opened.listen();
@@ -131,19 +131,7 @@ fn show_link(opened: &Opened, target: &Target, id: UserId, (page, link): (&str, 
 
 async fn view(opened: &Opened, user: &PersonRow) -> Result<Value, CliError> {
     let memberships = opened.store.memberships(user.id).await?;
-    let roles: Vec<Value> = memberships
-        .iter()
-        .map(|it| json!({"account": it.account, "name": it.account_name, "role": it.role.as_str()}))
-        .collect();
-    Ok(json!({
-        "id": user.id,
-        "email": user.email.to_string(),
-        "operator": user.is_operator,
-        "hasPassword": user.password.is_some(),
-        "hasFactor": user.has_factor,
-        "roles": roles,
-        "createdAt": user.created_at.rfc3339(),
-    }))
+    Ok(json!(User::new(user, memberships)))
 }
 
 fn line(value: &Value) -> String {

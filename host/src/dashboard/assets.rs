@@ -1,4 +1,4 @@
-//! The style sheet and the script: each under a name with its digest, so that a browser keeps it for good.
+//! The style sheet and the scripts: each under a name with its digest, so that a browser keeps it for good.
 
 use std::sync::LazyLock;
 
@@ -13,15 +13,18 @@ use sha2::{Digest, Sha256};
 
 use crate::api::precompressed::Precompressed;
 
-/// htmx, as it was published (`templates/dashboard/vendor/README.md`).
-const HTMX: &str = include_str!("../../../templates/dashboard/vendor/htmx-4.0.1.min.js");
 const STYLE: &str = include_str!("../../../templates/dashboard/app/app.css");
+const LIVE: &str = include_str!("../../../templates/dashboard/app/live.js");
+/// Built by `templates/dashboard/vendor/editor/build.mjs`.
+const EDITOR: &str = include_str!("../../../templates/dashboard/vendor/editor/editor.min.js");
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const FOR_GOOD: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
-static ASSETS: LazyLock<[Asset; 2]> = LazyLock::new(|| {
+static ASSETS: LazyLock<[Asset; 3]> = LazyLock::new(|| {
     [
         Asset::new("app", "css", "text/css; charset=utf-8", STYLE),
-        Asset::new("htmx", "js", "text/javascript; charset=utf-8", HTMX),
+        Asset::new("live", "js", JAVASCRIPT, LIVE),
+        Asset::new("editor", "js", JAVASCRIPT, EDITOR),
     ]
 });
 
@@ -37,12 +40,28 @@ impl Asset {
         let text = Precompressed::new(kind, text.to_owned());
         Self { name: format!("{name}-{digest}.{ending}"), text }
     }
+
+    fn path(&self) -> String {
+        format!("/assets/{}", self.name)
+    }
 }
 
 /// Where the style sheet is.
 pub fn style() -> String {
-    let [style, _] = &*ASSETS;
-    format!("/assets/{}", style.name)
+    let [style, ..] = &*ASSETS;
+    style.path()
+}
+
+/// Where the script of pages that change by themselves is.
+pub fn live() -> String {
+    let [_, live, ..] = &*ASSETS;
+    live.path()
+}
+
+/// Where the script of the editor is.
+pub fn editor() -> String {
+    let [.., editor] = &*ASSETS;
+    editor.path()
 }
 
 pub fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {

@@ -3,8 +3,6 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::Uri;
 
 use super::form::{self, Form};
@@ -17,6 +15,7 @@ use super::words::When;
 use crate::clock::Timestamp;
 use crate::fair_share::ShareOwner;
 use crate::id::AccountId;
+use crate::management::audit::Cursor;
 use crate::store::{ActorId, AuditRow};
 
 const LINES: usize = 50;
@@ -106,7 +105,7 @@ async fn shown(
     let (store, now) = (&dashboard.api.store, dashboard.api.clock.now());
     let sent = Form::of_query(uri.query());
     let query = sent.get("q").trim().to_lowercase();
-    let cursor = Cursor { dashboard, account };
+    let cursor = Cursor { seal: &dashboard.api.seal, account };
     let first = cursor.read(sent.get("after"));
     let (mut changes, mut before, mut looked_to, mut is_over) = (Vec::new(), first, None, false);
     for _ in 0..BATCHES {
@@ -148,30 +147,4 @@ async fn shown(
         is_first_page: first.is_none(),
         next,
     })
-}
-
-/// Where a page goes on. The number of a row is sealed in it: it would tell each account how much all others change.
-struct Cursor<'a> {
-    dashboard: &'a Dashboard,
-    account: Option<AccountId>,
-}
-
-impl Cursor<'_> {
-    fn identity(&self) -> String {
-        match self.account {
-            Some(account) => format!("audit {account}"),
-            None => "audit of the server".to_owned(),
-        }
-    }
-
-    fn tell(&self, number: i64) -> String {
-        let sealed = self.dashboard.api.seal.seal(&self.identity(), &number.to_be_bytes());
-        URL_SAFE_NO_PAD.encode(sealed)
-    }
-
-    fn read(&self, text: &str) -> Option<i64> {
-        let sealed = URL_SAFE_NO_PAD.decode(text).ok()?;
-        let opened = self.dashboard.api.seal.open(&self.identity(), &sealed).ok()?;
-        opened.try_into().ok().map(i64::from_be_bytes)
-    }
 }

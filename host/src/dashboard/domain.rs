@@ -124,6 +124,9 @@ pub async fn show(
     let mut shown = domain_page(&dashboard, &visitor, details).await?;
     let notice = match Form::of_query(uri.query()).get("done") {
         "added" => "The domain is added. Publish the records below where its DNS is kept.",
+        "sandbox" => {
+            "The sandbox domain is added. It sends at once, and only into the sandbox inbox."
+        }
         "checked" => "DNS was looked at just now.",
         "rotated" => {
             "The new keys are made. They sign once their records are seen; leave the old records until then."

@@ -43,6 +43,7 @@ struct DomainsPage {
     is_first_page: bool,
     next: Option<String>,
     name: String,
+    wants_sandbox: bool,
     fault: Option<String>,
 }
 
@@ -92,11 +93,14 @@ pub async fn add(State(dashboard): State<Dashboard>, sent: Submitted) -> Result<
     visitor.membership()?.at_least(Role::Owner)?;
     let _permit = permit(&dashboard.api.verifier.permits, account)?;
     let typed = form.get("name").trim();
+    let wants_sandbox = form.get("kind") == "sandbox";
+    let kind = if wants_sandbox { DomainKind::Sandbox } else { DomainKind::Dns };
     let fault = match typed.parse::<DomainName>() {
-        Ok(name) => match added(&dashboard, account, name.clone()).await {
+        Ok(name) => match added(&dashboard, account, (name.clone(), kind)).await {
             Ok(id) => {
                 visitor.record(&dashboard, "add_domain", &name).await?;
-                return Ok(to(&format!("/app/domains/{id}?done=added")));
+                let done = if wants_sandbox { "sandbox" } else { "added" };
+                return Ok(to(&format!("/app/domains/{id}?done={done}")));
             }
             // What the person can mend stands beside the form.
             Err(
@@ -118,18 +122,18 @@ pub async fn add(State(dashboard): State<Dashboard>, sent: Submitted) -> Result<
     };
     let mut again = domains_page(&dashboard, &visitor, None).await?;
     typed.clone_into(&mut again.name);
-    again.fault = Some(fault);
+    (again.fault, again.wants_sandbox) = (Some(fault), wants_sandbox);
     with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
 }
 
 async fn added(
     dashboard: &Dashboard,
     account: AccountId,
-    name: DomainName,
+    (name, kind): (DomainName, DomainKind),
 ) -> Result<DomainId, DomainError> {
     let api = &dashboard.api;
     let account = api.store.account(account, api.clock.now()).await?.account;
-    api.verifier.add(&account, name, DomainKind::Dns, LookAlikes::Refused).await
+    api.verifier.add(&account, name, kind, LookAlikes::Refused).await
 }
 
 async fn domains_page(
@@ -150,6 +154,7 @@ async fn domains_page(
         is_first_page: after.is_none(),
         next: next.map(|id| format!("/app/domains?after={id}")),
         name: String::new(),
+        wants_sandbox: false,
         fault: None,
         frame: Frame::of(dashboard, visitor, Place::Domains).await?,
     })

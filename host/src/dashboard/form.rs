@@ -40,6 +40,11 @@ impl Form {
         self.0.iter().find(|(it, _)| it == name).map_or("", |(_, value)| value.as_str())
     }
 
+    /// Whether a field was sent, and be it empty.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(it, _)| it == name)
+    }
+
     /// A field that may be sent several times.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(it, _)| it == name).map(|(_, value)| value.as_str())

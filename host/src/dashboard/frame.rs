@@ -30,6 +30,7 @@ pub enum Place {
     OpsAccounts,
     OpsQueue,
     OpsPlugins,
+    OpsDecisions,
     OpsAudit,
 }
 

@@ -7,12 +7,13 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, header};
 
 use super::form::{self, Form};
+use super::live::Asked;
 use super::response::{Failure, to};
 use super::state::Dashboard;
 use crate::account::role::Role;
 use crate::api::{body, request_context};
 use crate::id::AccountId;
-use crate::people::{Membership, Origin, Person, SESSION_LIFE, Secret};
+use crate::people::{Membership, Origin, Person, SESSION_LIFE, Secret, SeenBy};
 
 const SESSION: &str = "__Host-waxwing";
 const THEME: &str = "__Host-theme";
@@ -193,9 +194,13 @@ impl FromRequestParts<Dashboard> for Visitor {
 
     async fn from_request_parts(parts: &mut Parts, dashboard: &Dashboard) -> Result<Self, Failure> {
         let guest = Guest::of(parts);
+        let by = match Asked::of(parts) {
+            Asked::Page => SeenBy::Person,
+            Asked::Part => SeenBy::Page,
+        };
         let secret = cookie(&parts.headers, SESSION).and_then(|it| it.parse::<Secret>().ok());
         if let Some(secret) = secret
-            && let Some(person) = dashboard.people.person(&secret, guest.from.ip).await?
+            && let Some(person) = dashboard.people.person(&secret, guest.from.ip, by).await?
         {
             return Ok(Self { person, secret, guest });
         }

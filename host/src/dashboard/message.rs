@@ -3,12 +3,15 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{Html, IntoResponse, Response};
-use http::{HeaderValue, header};
+use http::{HeaderValue, Uri, header};
 use serde_json::Value;
 
+use super::form::Form;
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
-use super::response::{Failure, PREVIEW, page, sentence, to};
+use super::live::{Asked, Live};
+use super::messages::is_under_way;
+use super::response::{Failure, PREVIEW, sentence, to};
 use super::state::Dashboard;
 use super::words::{When, badge, number};
 use crate::clock::Timestamp;
@@ -43,18 +46,19 @@ struct AttemptView {
     is_open: bool,
 }
 
+/// What one plugin has decided.
 #[derive(Debug)]
-struct DecisionView {
-    slot: String,
-    plugin: String,
-    verdict: String,
-    reason: String,
-    micros: String,
-    blank: String,
+pub struct DecisionView {
+    pub slot: String,
+    pub plugin: String,
+    pub verdict: String,
+    pub reason: String,
+    pub micros: String,
+    pub blank: String,
 }
 
 #[derive(Template)]
-#[template(path = "app/message.html")]
+#[template(path = "app/message.html", blocks = ["live"])]
 struct MessagePage {
     frame: Frame,
     row: MessageRow,
@@ -72,6 +76,7 @@ struct MessagePage {
     size: String,
     can_cancel: bool,
     can_retry: bool,
+    live: Live,
     metadata: Vec<(String, String)>,
 }
 
@@ -79,6 +84,7 @@ pub async fn show(
     State(dashboard): State<Dashboard>,
     visitor: Visitor,
     Path(id): Path<String>,
+    (asked, uri): (Asked, Uri),
 ) -> Result<Response, Failure> {
     let row = find(&dashboard, &visitor, &id).await?;
     let now = dashboard.api.clock.now();
@@ -86,7 +92,9 @@ pub async fn show(
     let content = messages::content(&dashboard.api.store, &row).await?;
     let content = content.map(|raw| Content::of(&raw));
     let frame = Frame::of(&dashboard, &visitor, Place::Messages).await?;
-    page(&MessagePage::of(frame, details, content, now))
+    let shown = MessagePage::of(frame, details, content, now);
+    let sent = Form::of_query(uri.query());
+    shown.live.answer(asked, &sent, (&shown, &shown.as_live()))
 }
 
 /// The HTML, for the frame of the page.
@@ -179,6 +187,14 @@ impl MessagePage {
     fn of(frame: Frame, details: MessageDetails, content: Option<Content>, now: Timestamp) -> Self {
         let MessageDetails { row, size, events, attempts, decisions } = details;
         let last = attempts.len();
+        let next = row.next_attempt_at.map_or(0, Timestamp::millis);
+        let spam = row.complained_at.map_or(0, Timestamp::millis);
+        let lengths =
+            [events.len(), attempts.len()].map(|it| i64::try_from(it).unwrap_or(i64::MAX));
+        let shown = lengths.into_iter().chain([next, spam]).map(|it| it.to_string());
+        let shown = shown.chain([row.state.as_str().to_owned(), row.reason.clone()]);
+        let path = format!("/app/messages/{}", row.id);
+        let live = Live::new(Some(&path), &[], shown, is_under_way(&row, now));
         let is_member = frame.is_member();
         Self {
             badge: badge(row.state),
@@ -196,6 +212,7 @@ impl MessagePage {
             size: size.map_or_else(String::new, |it| format!("{} bytes", number(i64::from(it)))),
             can_cancel: is_member && matches!(row.state.on_cancel(), OnCancel::Cancel { .. }),
             can_retry: is_member && row.state == MessageState::Deferred,
+            live,
             metadata: row
                 .metadata
                 .iter()
@@ -247,16 +264,16 @@ impl AttemptView {
 
 /// Who says a line of the conversation, for its colour.
 fn speaker(line: &str) -> (&'static str, String) {
-    let class = match line.chars().next() {
-        Some('>') => "us",
-        Some('<') => "them",
+    let class = match line.split_once(": ") {
+        Some(("C", _)) => "us",
+        Some(("S", _)) => "them",
         Some(_) | None => "note",
     };
     (class, line.to_owned())
 }
 
 impl DecisionView {
-    fn of(plugin: &Value) -> Self {
+    pub fn of(plugin: &Value) -> Self {
         let text = |name: &str| plain(&plugin[name]);
         let blank: Vec<String> =
             plugin["blank"].as_array().into_iter().flatten().map(plain).collect();

@@ -10,7 +10,8 @@ use http::Uri;
 use super::form::{self, Form};
 use super::frame::{Frame, Place};
 use super::guard::{Theme, Visitor};
-use super::response::{Failure, page, to};
+use super::live::{Asked, Live};
+use super::response::{Failure, to};
 use super::state::Dashboard;
 use super::words::{When, badge};
 use crate::clock::Timestamp;
@@ -21,6 +22,7 @@ use crate::store::{MessageFilter, MessageRow};
 
 const LINES: u32 = 50;
 const HOUR_MS: i64 = 3_600_000;
+const ABOUT_NOW: Duration = Duration::from_secs(5);
 /// What the row of links above the list offers.
 const TABS: [(&str, &str); 6] = [
     ("", "All"),
@@ -39,6 +41,8 @@ pub struct Line {
     pub subject: String,
     pub template: Option<String>,
     pub state: &'static str,
+    /// Whether its state is about to change.
+    pub is_under_way: bool,
     pub badge: (&'static str, &'static str),
     pub at: When,
     /// Why, where it did not go well.
@@ -53,7 +57,7 @@ struct Tab {
 }
 
 #[derive(Template)]
-#[template(path = "app/messages.html")]
+#[template(path = "app/messages.html", blocks = ["live"])]
 struct MessagesPage {
     frame: Frame,
     query: String,
@@ -67,6 +71,9 @@ struct MessagesPage {
     /// Down to which moment an unfinished search has looked.
     looked_to: Option<When>,
     is_first_page: bool,
+    /// As in `4`, of messages that came after the page was loaded; none where there are none.
+    newer: Option<String>,
+    live: Live,
 }
 
 impl Line {
@@ -79,6 +86,7 @@ impl Line {
                 | MessageState::Suppressed
         );
         Self {
+            is_under_way: is_under_way(&row, now),
             id: row.id.to_string(),
             to: row.to,
             subject: row.subject,
@@ -91,9 +99,16 @@ impl Line {
     }
 }
 
+/// Whether something happens to a message within seconds.
+pub fn is_under_way(row: &MessageRow, now: Timestamp) -> bool {
+    matches!(row.state, MessageState::Queued | MessageState::Sending)
+        || row.next_attempt_at.is_some_and(|at| at <= now.after(ABOUT_NOW))
+}
+
 pub async fn list(
     State(dashboard): State<Dashboard>,
     visitor: Visitor,
+    asked: Asked,
     uri: Uri,
 ) -> Result<Response, Failure> {
     let (api, now) = (&dashboard.api, dashboard.api.clock.now());
@@ -105,10 +120,17 @@ pub async fn list(
     }
     let (filter, faults) = filter(&query, &state, now);
     let after = sent.get("after").parse::<MessageId>().ok();
-    let (mut lines, mut next, mut looked_to) = (Vec::new(), None, None);
+    // The newest message that the page had when it was loaded: what is newer stays behind a button.
+    let top = sent.get("top").parse::<MessageId>().ok().filter(|_| after.is_none());
+    let (mut lines, mut next, mut looked_to, mut newer) = (Vec::new(), None, None, 0);
     if faults.is_empty() {
         let _page = api.lists.admit(account).await?;
-        let page = api.store.messages(account, &filter, after, LINES).await?;
+        if let Some(top) = top {
+            let newest = api.store.messages(account, &filter, None, LINES).await?.messages;
+            newer = newest.iter().take_while(|it| it.id > top).count();
+        }
+        let from = after.or(top.map(MessageId::successor));
+        let page = api.store.messages(account, &filter, from, LINES).await?;
         let is_short = page.messages.len() < usize::try_from(LINES).unwrap_or(usize::MAX);
         lines = page.messages.into_iter().map(|row| Line::of(row, now)).collect();
         if let Some(id) = page.next {
@@ -128,7 +150,24 @@ pub async fn list(
         };
         Tab { title, link, is_shown: states == state }
     };
-    page(&MessagesPage {
+    let shown_from = top.map(|it| it.to_string()).or(lines.first().map(|it: &Line| it.id.clone()));
+    let [cursor, top] = [after.map(|it| it.to_string()), shown_from.filter(|_| after.is_none())]
+        .map(Option::unwrap_or_default);
+    let pairs = [("q", query.as_str()), ("state", &state), ("after", &cursor), ("top", &top)];
+    // A search that has not found all of them at once is too much to be made every minute.
+    let is_live = faults.is_empty() && looked_to.is_none();
+    let shown = lines.iter().flat_map(|it| [it.id.as_str(), it.state]);
+    let newer = newer.to_string();
+    let is_under_way = lines.iter().any(|it| it.is_under_way);
+    let live = Live::new(
+        is_live.then_some("/app/messages"),
+        &pairs,
+        shown.chain([newer.as_str()]),
+        is_under_way,
+    );
+    let more = if newer == LINES.to_string() { "+" } else { "" };
+    let newer = Some(format!("{newer}{more}")).filter(|it| it != "0");
+    let shown = MessagesPage {
         tabs: TABS.into_iter().map(tab).collect(),
         is_filtered: !query.is_empty() || !state.is_empty(),
         is_first_page: after.is_none(),
@@ -139,7 +178,10 @@ pub async fn list(
         faults,
         next,
         looked_to,
-    })
+        newer,
+        live,
+    };
+    shown.live.answer(asked, &sent, (&shown, &shown.as_live()))
 }
 
 /// Reads `to:ada@x.org state:bounced since:2d`; a bare address is a recipient, other words are a part of the subject.

@@ -2,8 +2,10 @@
 //! as [`crate::api::operator::Operator`] does in the API.
 
 mod accounts;
+mod decisions;
 mod health;
 pub mod operating;
+mod plugin_settings;
 mod plugins;
 mod queue;
 
@@ -34,7 +36,15 @@ pub fn router() -> Router<Dashboard> {
         .route("/ops/queue/{destination}/try", post(queue::try_now))
         .route("/ops/plugins", get(plugins::list))
         .route("/ops/plugins/{slot}", get(plugins::show))
+        .route(
+            "/ops/plugins/{slot}/settings",
+            get(plugin_settings::show).post(plugin_settings::save),
+        )
+        .route("/ops/plugins/{slot}/shadow", post(plugins::shadow))
         .route("/ops/plugins/{slot}/{order}", get(plugins::confirm).post(plugins::order))
+        .route("/ops/decisions", get(decisions::list))
+        .route("/ops/decisions/{id}", get(decisions::show))
+        .route("/ops/decisions/{id}/replay", post(decisions::replay))
         .route("/ops/{*rest}", get(missing))
 }
 

@@ -3,7 +3,10 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::{StatusCode, Uri};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::form::{self, Form};
@@ -15,9 +18,10 @@ use super::words::When;
 use crate::account::role::Role;
 use crate::api::suppressions::parse::wanted;
 use crate::clock::Timestamp;
+use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::store::SuppressionRow;
-use crate::store::records::SuppressionKind;
+use crate::store::records::{NewSuppression, SuppressionKind};
 
 const LINES: u32 = 50;
 /// What the row of links above the list offers.
@@ -55,6 +59,8 @@ struct SuppressionsPage {
     address: String,
     reason: String,
     fault: Option<String>,
+    /// What was just removed, in words and sealed.
+    undo: Option<(String, String)>,
 }
 
 impl SuppressionLine {
@@ -88,7 +94,7 @@ pub async fn list(
             "The address stood on the list before. Its entry is renewed, unless it is stronger, as a complaint is."
                 .to_owned(),
         ),
-        "removed" => Some("Taken off the list: the next message is sent.".to_owned()),
+        "undone" => Some("The addresses are on the list again, as they were.".to_owned()),
         "none" => Some("No address was chosen that is on the list.".to_owned()),
         _ => None,
     };
@@ -123,7 +129,46 @@ pub async fn add(State(dashboard): State<Dashboard>, sent: Submitted) -> Result<
     Ok(to(if stood { "/app/suppressions?done=stood" } else { "/app/suppressions?done=added" }))
 }
 
-/// Takes the chosen addresses off the list.
+/// An entry that was taken off the list, as the form has it that puts it back.
+#[derive(Serialize, Deserialize)]
+struct Removed {
+    address: String,
+    kind: String,
+    reason: String,
+    message: Option<MessageId>,
+    /// In milliseconds.
+    expires_at: Option<i64>,
+}
+
+impl Removed {
+    fn of(row: SuppressionRow) -> Self {
+        Self {
+            address: row.address,
+            kind: row.kind.as_str().to_owned(),
+            reason: row.reason,
+            message: row.message_id,
+            expires_at: row.expires_at.map(Timestamp::millis),
+        }
+    }
+
+    fn into_new(self, account_id: AccountId) -> Option<NewSuppression> {
+        Some(NewSuppression {
+            account_id,
+            address: self.address,
+            kind: SuppressionKind::from_name(&self.kind)?,
+            reason: self.reason,
+            message_id: self.message,
+            expires_at: self.expires_at.map(Timestamp::from_millis),
+        })
+    }
+}
+
+/// Entries in a hidden field are sealed, so that nobody makes up a bounce or a complaint.
+fn undo_identity(account: AccountId) -> String {
+    format!("removed suppressions {account}")
+}
+
+/// Takes the chosen addresses off the list. The page that says so can put them back as they were.
 pub async fn remove(
     State(dashboard): State<Dashboard>,
     sent: Submitted,
@@ -132,15 +177,49 @@ pub async fn remove(
     visitor.membership()?.at_least(Role::Member)?;
     let (api, account) = (&dashboard.api, visitor.account()?);
     let lines = usize::try_from(LINES).unwrap_or(usize::MAX);
-    let mut has_removed = false;
+    let mut removed = Vec::new();
     for address in form.all("address").take(lines) {
+        let found = api.store.suppression(account, address, api.clock.now()).await?;
         if api.store.unsuppress(account, address, api.clock.now()).await? {
-            has_removed = true;
+            removed.extend(found.map(Removed::of));
             visitor.record(&dashboard, "delete_suppression", address).await?;
         }
     }
-    let done = if has_removed { "removed" } else { "none" };
-    Ok(to(&format!("/app/suppressions?done={done}")))
+    if removed.is_empty() {
+        return Ok(to("/app/suppressions?done=none"));
+    }
+    let said = match removed.as_slice() {
+        [one] => format!("{} is off the list. Messages to it are sent again.", one.address),
+        all => {
+            format!("{} addresses are off the list. Messages to them are sent again.", all.len())
+        }
+    };
+    let text = serde_json::to_vec(&removed).unwrap_or_default();
+    let sealed = api.seal.seal(&undo_identity(account), &text);
+    let mut shown = suppressions_page(&dashboard, &visitor, &Form::default()).await?;
+    shown.undo = Some((said, URL_SAFE_NO_PAD.encode(sealed)));
+    page(&shown)
+}
+
+/// Puts back what was taken off the list a moment ago.
+pub async fn undo(
+    State(dashboard): State<Dashboard>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    visitor.membership()?.at_least(Role::Member)?;
+    let (api, account) = (&dashboard.api, visitor.account()?);
+    let sealed = URL_SAFE_NO_PAD.decode(form.get("removed")).ok();
+    let text = sealed.and_then(|it| api.seal.open(&undo_identity(account), &it).ok());
+    let removed: Option<Vec<Removed>> = text.and_then(|it| serde_json::from_slice(&it).ok());
+    let unread = || Failure::Invalid("The form does not say what was removed.".to_owned());
+    let new: Vec<NewSuppression> =
+        removed.ok_or_else(unread)?.into_iter().filter_map(|it| it.into_new(account)).collect();
+    api.store.suppress_all(&new, api.clock.now()).await?;
+    for it in new {
+        visitor.record(&dashboard, "add_suppression", it.address).await?;
+    }
+    Ok(to("/app/suppressions?done=undone"))
 }
 
 /// A whole address finds itself; a part finds the addresses that begin with it, because the list is in their order.
@@ -187,6 +266,7 @@ async fn suppressions_page(
         address: String::new(),
         reason: String::new(),
         fault: None,
+        undo: None,
         frame: Frame::of(dashboard, visitor, Place::Suppressions).await?,
         query: typed,
     })

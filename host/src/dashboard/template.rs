@@ -1,26 +1,41 @@
 //! One template: what is published, the editor of its draft, and what can be done with it.
 
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{Html, IntoResponse, Response};
 use http::{StatusCode, header};
 use serde_json::{Map, Value, json};
 
+use super::assets;
 use super::form::Form;
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
+use super::live::Asked;
 use super::response::{Failure, PREVIEW, page, sentence, to, with_status};
 use super::state::Dashboard;
 use super::templates::{Author, Drafted, failed, place, state};
 use super::words::{When, number};
+use crate::account::key::{ApiKey, KeyState, Scope};
+use crate::api::request_context;
+use crate::authoring::bounds::MAX_TEST_RECIPIENTS;
 use crate::authoring::breaking::BreakingChange;
 use crate::authoring::error::AuthoringError;
 use crate::authoring::finding::Finding;
 use crate::authoring::preview::PreviewOptions;
+use crate::authoring::trial_send::TrialOptions;
 use crate::authoring::{self, PublishOptions, newest};
-use crate::journey::accept::refusal::Fault;
+use crate::journey::Receipt;
+use crate::journey::accept::authenticate::Caller;
+use crate::journey::accept::refusal::{Fault, Refusal, Refused};
+use crate::management::keys::{self, KeyError};
+use crate::message::address::EmailAddress;
 use crate::store::TemplateRow;
 use crate::template::kind::TemplateKind;
+use crate::template::locale::LocaleTag;
 use crate::template::source::TemplateSource;
 
 /// The draft as the editor has it.
@@ -47,10 +62,22 @@ struct Answer {
     affected: String,
     /// The note of a version that was not published.
     note: String,
+    /// The addresses that a test was sent to, as typed.
+    to: String,
+    tests: Vec<TestLine>,
+}
+
+/// What became of a test to one address.
+#[derive(Debug)]
+struct TestLine {
+    to: String,
+    /// Its message; none where it was refused.
+    message: Option<String>,
+    about: String,
 }
 
 #[derive(Template)]
-#[template(path = "app/template.html")]
+#[template(path = "app/template.html", blocks = ["findings"])]
 struct TemplatePage {
     frame: Frame,
     slug: String,
@@ -64,6 +91,10 @@ struct TemplatePage {
     locales: Vec<String>,
     sent: String,
     edition: i64,
+    /// Where the script of the editor is.
+    script: String,
+    /// The confirmed test recipients.
+    recipients: Vec<String>,
     editor: Editor,
     answer: Answer,
 }
@@ -159,6 +190,16 @@ async fn shown(
     row: &TemplateRow,
     (status, editor, answer): (StatusCode, Editor, Answer),
 ) -> Result<Response, Failure> {
+    let page = template_page(dashboard, visitor, row, (editor, answer)).await?;
+    with_status(status, &page)
+}
+
+async fn template_page(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    row: &TemplateRow,
+    (editor, answer): (Editor, Answer),
+) -> Result<TemplatePage, Failure> {
     let (api, source) = (&dashboard.api, newest(row));
     let now = api.clock.now();
     let sent = api.authoring.sent(row.owner, row.kind).await.map_err(failed)?;
@@ -168,6 +209,8 @@ async fn shown(
     });
     let own = source.default_locale().to_string();
     let others = source.locales.keys().map(ToString::to_string).filter(|it| *it != own);
+    let recipients = api.authoring.test_recipients(visitor.account()?).await.map_err(failed)?;
+    let confirmed = recipients.into_iter().filter(|it| it.confirmed_at.is_some());
     let page = TemplatePage {
         frame: Frame::of(dashboard, visitor, Place::Templates).await?,
         slug: row.slug.to_string(),
@@ -181,10 +224,12 @@ async fn shown(
         locales: std::iter::once(own.clone()).chain(others).collect(),
         sent: count(sent),
         edition: row.edition,
+        script: assets::editor(),
+        recipients: confirmed.map(|it| it.address).collect(),
         editor,
         answer,
     };
-    with_status(status, &page)
+    Ok(page)
 }
 
 fn count(sent: u64) -> String {
@@ -292,6 +337,7 @@ pub async fn save(
 pub async fn check(
     State(dashboard): State<Dashboard>,
     Path(slug): Path<String>,
+    asked: Asked,
     sent: Drafted,
 ) -> Result<Response, Failure> {
     let Drafted { visitor, form, .. } = &sent;
@@ -308,7 +354,119 @@ pub async fn check(
         }
         Err(error) => answer(error)?,
     };
-    shown(&dashboard, visitor, &row, (status, editor, answer)).await
+    let page = template_page(&dashboard, visitor, &row, (editor, answer)).await?;
+    match asked {
+        Asked::Page => with_status(status, &page),
+        Asked::Part => with_status(status, &page.as_findings()),
+    }
+}
+
+/// Sends the saved draft, to confirmed test recipients really, and to all others into the sandbox inbox.
+pub async fn test(
+    State(dashboard): State<Dashboard>,
+    Path(slug): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    Author::of(&visitor)?;
+    let place = place(&visitor, &slug)?;
+    let row = dashboard.api.authoring.find(&place).await.map_err(failed)?;
+    let key = key_of(&dashboard, &visitor).await?;
+    let tried = try_on(&dashboard, (key, visitor.guest.from.ip), &place, &form).await;
+    let (status, mut answer) = match tried {
+        Ok(tests) => (StatusCode::OK, Answer { tests, ..Answer::default() }),
+        Err(AuthoringError::Refused(refused)) => {
+            let fault = Some(sentence(&refused.refusal.message()));
+            (StatusCode::UNPROCESSABLE_ENTITY, Answer { fault, ..Answer::default() })
+        }
+        Err(error) => answer(error)?,
+    };
+    if answer.findings.is_some() {
+        answer.fault = Some("Nothing was sent: the draft has faults.".to_owned());
+    }
+    form.get("to").clone_into(&mut answer.to);
+    shown(&dashboard, &visitor, &row, (status, Editor::of(&row), answer)).await
+}
+
+/// The key with which tests are sent from here.
+async fn key_of(dashboard: &Dashboard, visitor: &Visitor) -> Result<ApiKey, Failure> {
+    let now = dashboard.api.clock.now();
+    let key = keys::of_dashboard(&dashboard.api.store, visitor.account()?, now).await;
+    let key = key.map_err(|error| match error {
+        KeyError::Store(error) => error.into(),
+        other => Failure::Invalid(sentence(&other.to_string())),
+    })?;
+    if key.created_at == now {
+        visitor.record(dashboard, "create_key", key.id).await?;
+    }
+    Ok(key)
+}
+
+async fn try_on(
+    dashboard: &Dashboard,
+    (key, ip): (ApiKey, IpAddr),
+    place: &authoring::Place,
+    form: &Form,
+) -> Result<Vec<TestLine>, AuthoringError> {
+    let (to, locale) = (addresses(form.get("to"))?, locale(form)?);
+    let api = &dashboard.api;
+    let refuse = |refusal: Refusal| AuthoringError::Refused(refusal.into());
+    if key.state == KeyState::Deactivated {
+        let message =
+            "the account's key “Dashboard”, with which tests are sent from here, is deactivated"
+                .to_owned();
+        return Err(refuse(Refusal::Forbidden { message, retry_after_s: None }));
+    }
+    let recipients = api.authoring.test_recipients(key.account_id).await?;
+    let caller = Caller { key: Arc::new(key), ip, scope: Scope::Templates };
+    let sends = u32::try_from(to.len()).ok().and_then(NonZeroU32::new);
+    if let Some(sends) = sends {
+        api.journey.accept.take_sends(&caller, sends).map_err(|(refusal, _)| refuse(refusal))?;
+    }
+    let options = TrialOptions { to: to.clone(), data: None, example: None, locale };
+    let id = request_context::current();
+    let reply =
+        Box::pin(api.authoring.send_trial(&api.journey, (&caller, id), place, options)).await?;
+    let is_confirmed = |to: &EmailAddress| {
+        let folded = to.folded();
+        recipients.iter().any(|it| it.confirmed_at.is_some() && it.address == folded)
+    };
+    let line = |(to, item): (EmailAddress, Result<Receipt, Refused>)| match item {
+        Ok(receipt) => TestLine {
+            to: to.to_string(),
+            message: Some(receipt.message_id.to_string()),
+            about: if is_confirmed(&to) {
+                "on its way to this confirmed test recipient".to_owned()
+            } else {
+                "is no confirmed test recipient, so the test stays in the sandbox inbox".to_owned()
+            },
+        },
+        Err(refused) => {
+            TestLine { to: to.to_string(), message: None, about: refused.refusal.message() }
+        }
+    };
+    Ok(to.into_iter().zip(reply.items).map(line).collect())
+}
+
+fn addresses(text: &str) -> Result<Vec<EmailAddress>, AuthoringError> {
+    let fault = |message: String| AuthoringError::fault("the addresses", "invalid", message);
+    let words: Vec<&str> =
+        text.split([',', ';', ' ', '\n', '\r']).filter(|it| !it.is_empty()).collect();
+    if words.is_empty() || words.len() > MAX_TEST_RECIPIENTS {
+        return Err(fault(format!("must be 1 to {MAX_TEST_RECIPIENTS}")));
+    }
+    let address = |word: &&str| {
+        let wrong = |_| fault(format!("“{word}” is no e-mail address, as in ada@example.com"));
+        word.parse().map_err(wrong)
+    };
+    words.iter().map(address).collect()
+}
+
+fn locale(form: &Form) -> Result<Option<LocaleTag>, AuthoringError> {
+    let locale = Some(form.get("locale")).filter(|it| !it.is_empty()).map(str::parse);
+    locale
+        .transpose()
+        .map_err(|_| AuthoringError::Faults(vec![Fault::new("locale", "invalid", "is no locale")]))
 }
 
 /// What a recipient would see of the saved draft, for the frame of the page; a refusal is shown in the frame too.
@@ -330,11 +488,7 @@ async fn previewed(dashboard: &Dashboard, slug: &str, sent: &Drafted) -> Result<
     let Drafted { visitor, form, .. } = sent;
     let place = place(visitor, slug)?;
     let read = || {
-        let locale = Some(form.get("locale")).filter(|it| !it.is_empty()).map(str::parse);
-        let locale = locale.transpose().map_err(|_| {
-            AuthoringError::Faults(vec![Fault::new("locale", "invalid", "is no locale")])
-        })?;
-        let data = example(form.get("example"))?;
+        let (data, locale) = (example(form.get("example"))?, locale(form)?);
         Ok(PreviewOptions { data, locale, ..PreviewOptions::default() })
     };
     let preview = match read() {

@@ -14,11 +14,14 @@ use super::guard::{Change, Owned, Theme, Visitor};
 use super::response::{Failure, page, to, with_status};
 use super::state::Dashboard;
 use super::webhooks::{WebhookInput, badge, fault, secret_shown};
-use super::words::When;
+use super::words::{When, number};
 use crate::account::role::Role;
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
-use crate::store::{DeliveryRow, DeliveryState, WebhookOwner, WebhookRow, WebhookState};
+use crate::store::{
+    DeliveryRow, DeliveryState, MAX_COUNTED_DELIVERIES, WebhookCounts, WebhookOwner, WebhookRow,
+    WebhookState,
+};
 use crate::webhooks::owner_operations::{WebhookError, WebhookFields};
 use crate::webhooks::types::TYPES;
 
@@ -52,6 +55,17 @@ struct DeliveryLine {
     body: String,
 }
 
+/// How its deliveries of the last 24 hours have ended, and what waits.
+#[derive(Debug)]
+struct CountsView {
+    /// As in `98 %`; none where none has ended.
+    success: Option<String>,
+    delivered: String,
+    failed: String,
+    has_failed: bool,
+    waiting: String,
+}
+
 #[derive(Template)]
 #[template(path = "app/webhook.html")]
 struct WebhookPage {
@@ -65,6 +79,7 @@ struct WebhookPage {
     succeeded: Option<When>,
     failing: Option<When>,
     earlier: Option<When>,
+    counts: CountsView,
     input: WebhookInput,
     known: [&'static str; 21],
     tabs: [(&'static str, &'static str); 4],
@@ -82,6 +97,26 @@ struct RemovePage {
     frame: Frame,
     id: String,
     url: String,
+}
+
+impl From<WebhookCounts> for CountsView {
+    fn from(counts: WebhookCounts) -> Self {
+        let WebhookCounts { delivered, failed, waiting } = counts;
+        let ended = delivered + failed;
+        // Rounded down: 100 % means that none failed.
+        let success = (delivered * 100).checked_div(ended).map(|it| format!("{it} %"));
+        let shown = |count: u32| {
+            let more = if count >= MAX_COUNTED_DELIVERIES { "+" } else { "" };
+            format!("{}{more}", number(i64::from(count)))
+        };
+        Self {
+            success,
+            delivered: shown(delivered),
+            failed: shown(failed),
+            has_failed: failed > 0,
+            waiting: shown(waiting),
+        }
+    }
 }
 
 impl AttemptLine {
@@ -279,6 +314,7 @@ async fn webhook_page(
     let after = query.get("after").parse::<EventId>().ok();
     let _page = api.lists.admit(visitor.account()?).await?;
     let found = api.store.webhook_deliveries(row.id, state, after, LINES).await?;
+    let counts = api.store.webhook_counts(row.id, now.before(Duration::from_hours(24))).await?;
     let shown = state.map_or("", DeliveryState::as_str);
     let next = found.next.map(|event| {
         let after = event.to_string();
@@ -295,6 +331,7 @@ async fn webhook_page(
         succeeded: row.succeeded_at.map(when),
         failing: row.failing_since.map(when),
         earlier: earlier.map(when),
+        counts: counts.into(),
         input: WebhookInput::of_row(&row),
         known: TYPES,
         tabs: TABS,

@@ -11,7 +11,7 @@ use crate::account::key::{ApiKey, KeyState, Mode, PresentedKey, Scope};
 use crate::account::role::RoleTooLow;
 use crate::clock::Timestamp;
 use crate::domain::name::DomainName;
-use crate::id::{AccountId, KeyId};
+use crate::id::{AccountId, Identifier as _, KeyId};
 use crate::store::{Store, StoreError};
 use crate::template::slug::Slug;
 pub use rights::{Excess, Grantor};
@@ -199,6 +199,45 @@ pub async fn create(
         return Err(KeyError::TooMany);
     }
     Ok((key, presented))
+}
+
+/// The key with which people of an account send from the dashboard, made the first time. It has the account's number,
+/// so that there is one, and nobody knows its secret; an owner switches it off like any other.
+///
+/// # Errors
+/// The account has as many keys as it may have, or the database failed.
+pub async fn of_dashboard(
+    store: &Store,
+    account: AccountId,
+    now: Timestamp,
+) -> Result<ApiKey, KeyError> {
+    let id = KeyId::from_bytes(account.to_bytes());
+    if let Some(key) = store.key(id).await? {
+        return Ok(key);
+    }
+    let secret = PresentedKey::generate(Mode::Live);
+    let key = ApiKey {
+        id,
+        account_id: account,
+        name: "Dashboard".to_owned(),
+        mode: Mode::Live,
+        lookup: secret.lookup().to_owned(),
+        hash: secret.hash(),
+        scopes: vec![Scope::Templates],
+        domains: Vec::new(),
+        templates: Vec::new(),
+        networks: Vec::new(),
+        state: KeyState::Active,
+        expires_at: None,
+        last_used_at: None,
+        created_at: now,
+    };
+    match store.add_key(&key, MAX_KEYS_OF_ACCOUNT).await {
+        Ok(true) => Ok(key),
+        Ok(false) => Err(KeyError::TooMany),
+        // Somebody else was first.
+        Err(error) => store.key(id).await?.ok_or(KeyError::Store(error)),
+    }
 }
 
 /// A key that the caller may see.

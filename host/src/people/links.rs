@@ -83,6 +83,18 @@ impl LinkError {
     }
 }
 
+/// The path of a link on the dashboard.
+#[must_use]
+pub fn link_path(purpose: LinkPurpose, link: &Secret) -> String {
+    let page = match purpose {
+        LinkPurpose::SetUp => "setup",
+        LinkPurpose::Invitation => "invite",
+        LinkPurpose::Reset => "reset",
+        LinkPurpose::LogIn | LinkPurpose::SecondStep => "login",
+    };
+    format!("/{page}/{}", link.reveal())
+}
+
 impl People {
     /// A new link; its secret is told this once. None for the user: a set-up.
     pub async fn make_link(

@@ -70,14 +70,17 @@ impl People {
     }
 
     /// Makes a link with which a user chooses another password.
-    pub async fn reset(&self, email: &EmailAddress) -> Result<(PersonRow, Secret), MemberError> {
+    pub async fn reset(
+        &self,
+        email: &EmailAddress,
+    ) -> Result<(PersonRow, LinkPurpose, Secret), MemberError> {
         let user = self.named(email).await?;
         let purpose = match user.password {
             Some(_) => LinkPurpose::Reset,
             None => LinkPurpose::Invitation,
         };
         let link = self.make_link(purpose, Some(user.id)).await?;
-        Ok((user, link))
+        Ok((user, purpose, link))
     }
 
     /// Makes the link for somebody who has lost the password, or has never chosen one. None where nobody has that

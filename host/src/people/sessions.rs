@@ -52,13 +52,18 @@ impl People {
     }
 
     /// Who has that secret; nobody where the session is over.
-    pub async fn person(&self, secret: &Secret, ip: IpAddr) -> Result<Option<Person>, StoreError> {
+    pub async fn person(
+        &self,
+        secret: &Secret,
+        ip: IpAddr,
+        by: SeenBy,
+    ) -> Result<Option<Person>, StoreError> {
         let now = self.clock.now();
         let Some(mut session) = self.store.session(&secret.hash(), now).await? else {
             return Ok(None);
         };
         let Some(user) = self.store.user(session.user).await? else { return Ok(None) };
-        if session.seen_at.after(SEEN_EVERY) <= now {
+        if by == SeenBy::Person && session.seen_at.after(SEEN_EVERY) <= now {
             session.seen_at = now;
             session.expires_at = end(session.created_at, now);
             session.ip = ip.to_string();
@@ -92,6 +97,15 @@ impl People {
         }
         Ok(is_member)
     }
+}
+
+/// Who has made a request of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeenBy {
+    /// It keeps the session.
+    Person,
+    /// A page that was left open, and asks by itself.
+    Page,
 }
 
 impl Person {

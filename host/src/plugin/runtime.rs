@@ -19,7 +19,7 @@ pub mod log;
 mod meter;
 pub mod pool;
 pub mod sandbox;
-mod schema;
+pub mod schema;
 mod ticker;
 pub mod signature;
 pub mod stage;

@@ -153,6 +153,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         journey: Arc::clone(&journey),
         proxies: proxies(config),
         store: store.clone(),
+        people: Arc::clone(&people),
         plugins: Arc::clone(&plugins),
         admission: routes.admission(),
         verifier: Arc::clone(&verifier),

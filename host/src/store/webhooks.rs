@@ -19,7 +19,9 @@ use crate::id::{AccountId, Identifier, WebhookId};
 use crate::store::StoreError;
 
 pub use attempts::{DeliveryAttempt, DueDelivery, EndpointHistory, NextAttempt, Waiting};
-pub use deliveries::{DeliveryPage, DeliveryRow, DeliveryState, TestDelivery};
+pub use deliveries::{
+    DeliveryPage, DeliveryRow, DeliveryState, MAX_COUNTED_DELIVERIES, TestDelivery, WebhookCounts,
+};
 pub use fan_out::{Backlog, EventSubject, MessageSubject, NewDelivery, PublishedEvent};
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -148,6 +148,41 @@ pub async fn replay(
     }
 }
 
+/// A recorded call as it was.
+#[derive(Debug)]
+pub struct Recorded {
+    pub kind: Kind,
+    /// The slot that answered.
+    pub slot: String,
+    /// The component that answered.
+    pub digest: String,
+    /// What went in.
+    pub input: Value,
+    /// What came out.
+    pub answer: Value,
+}
+
+/// The recorded calls of a decision.
+///
+/// # Errors
+/// The database failed, or a record cannot be read.
+pub async fn recorded(
+    store: &Store,
+    seal: &Seal,
+    id: DecisionId,
+) -> Result<Vec<Recorded>, ReplayError> {
+    let mut calls = Vec::new();
+    for row in store.sample(id).await? {
+        let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.as_str() == row.kind) else {
+            continue;
+        };
+        let (call, answer) = open(seal, kind, &row)?;
+        let SampleRow { slot, digest, .. } = row;
+        calls.push(Recorded { kind, slot, digest, input: call.to_json(), answer });
+    }
+    Ok(calls)
+}
+
 /// What a component would change, were it live in a slot.
 ///
 /// # Errors

@@ -21,6 +21,13 @@ async function fits(page, path, width) {
   faulty.push(...clipped.map((it) => `${path} at ${width} px clips ${it}`));
 }
 
+// Types the body of a template: into the editor, or into the text area that stands there without scripts.
+async function write(page, text) {
+  if (scripts !== 'on') return page.fill('#markup', text);
+  await page.locator('.editor .cm-content').first().fill(text);
+  equal(await page.locator('#markup').inputValue(), text, 'the text area is kept up to date');
+}
+
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 // That axe finds no fault, in the light and in the dark. The page's policy does not hold for what the test evaluates.
@@ -38,6 +45,46 @@ async function isAccessible(page, path, width) {
     faulty.push(...found.map((it) => `${path} at ${width} px, ${colorScheme}: ${it}`));
   }
   await page.emulateMedia({ colorScheme: 'light' });
+}
+
+async function send(to) {
+  const sent = await fetch(`${base}/messages/send`, {
+    method: 'POST',
+    headers: { 'x-api-key': process.env.API_KEY, 'content-type': 'application/json' },
+    body: JSON.stringify({ to, type: 'EMAIL', template: 'verification-code', data: { code: '1' } }),
+  });
+  equal(sent.status, 201);
+}
+
+// That a list says what is new without a click, keeps the focus, and asks for nothing while nobody looks at it.
+async function livesAndRests(context) {
+  const page = await context.newPage();
+  let asked = 0;
+  page.on('request', (it) => { if (it.headers()['x-live']) asked += 1; });
+  await page.clock.install();
+  await page.goto(`${base}/app/messages`);
+  await page.locator('#live .subject').first().focus();
+  const focused = await page.evaluate(() => document.activeElement.id);
+  ok(focused.startsWith('msg_'), focused);
+  await send('new@example.com');
+  await page.clock.fastForward(61_000);
+  await page.getByText('1 new').waitFor();
+  equal(await page.evaluate(() => document.activeElement.id), focused, 'the focus stays');
+  ok(asked > 0);
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  const before = asked;
+  await page.clock.fastForward(300_000);
+  equal(asked, before, 'a page that nobody looks at asks for nothing');
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => false });
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  await page.click('text=1 new');
+  await page.getByText('new@example.com').first().waitFor();
+  await page.close();
 }
 
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
@@ -74,7 +121,8 @@ try {
       '/app/credits', '/app/suppressions', '/app/suppressions?q=nobody', '/app/brand', '/app/verify', '/app/profile/factor',
       '/app/team', '/app/audit', '/app/profile', '/ops', '/ops/accounts', '/ops/accounts/new', `/ops/accounts/${account}`,
       `/ops/accounts/${account}/suspend`, '/ops/plans', '/ops/queue', '/ops/plugins', '/ops/plugins/plan-policy',
-      '/ops/plugins/plan-policy/rollback', '/ops/audit']) {
+      '/ops/plugins/plan-policy/rollback', '/ops/plugins/plan-policy/settings', '/ops/plugins/domain-policy/settings',
+      '/ops/decisions', `/ops/decisions/${message}`, '/ops/decisions?q=nothing', '/ops/audit']) {
       const answer = await page.goto(base + path, { waitUntil: 'load' });
       equal(answer.status(), 200, path);
       await fits(page, path, width);
@@ -110,8 +158,14 @@ try {
     await page.fill('#example', '{');
     await page.click('button:text-is("Preview")');
     await page.frameLocator('iframe').locator('body').getByText('no JSON').first().waitFor();
-    await page.fill('#markup', `<p>\n{{ name | ${'W'.repeat(200)} }}</p>`);
     await page.fill('#example', '{"name": "Grace <script>"}');
+    await write(page, `<p>\n{{ name | ${'W'.repeat(200)} }}</p>`);
+    if (scripts === 'on') {
+      // By itself, a moment after the last key; at the line that it names.
+      await page.getByText('line 2, column').first().waitFor();
+      await page.locator('.editor .cm-gutter-lint .cm-lint-marker-error').first().waitFor();
+      ok(await page.locator('.editor .cm-content').first().locator('.cm-line').nth(1).locator('.cm-lintRange-error').count() > 0);
+    }
     await page.click('button:text-is("Check")');
     await page.getByText('line 2, column').first().waitFor();
     await fits(page, 'check', width);
@@ -121,6 +175,26 @@ try {
     await page.getByText('Publishing would break senders').waitFor();
     equal(await page.inputValue('#note'), `<script>${'W'.repeat(190)}`);
     await fits(page, 'breaking', width);
+
+    await page.goto(base + template);
+    await page.fill('#to', 'ada@example.com');
+    await page.click('button:text-is("Send the test")');
+    await page.getByText('The test was sent').waitFor();
+    await fits(page, 'test', width);
+    if (scripts === 'on') await isAccessible(page, 'test', width);
+    await page.click('a:text-is("the message")');
+    ok(new URL(page.url()).pathname.startsWith('/app/messages/msg_'), page.url());
+
+    await page.goto(`${base}/app/suppressions?q=bo@b.example`);
+    await page.check('input[type=checkbox][name=address]');
+    await page.click('text=Take the chosen off the list');
+    await page.getByText('bo@b.example is off the list').waitFor();
+    await fits(page, 'undo', width);
+    if (scripts === 'on') await isAccessible(page, 'undo', width);
+    await page.click('button:text-is("Undo")');
+    await page.getByText('are on the list again').waitFor();
+
+    if (scripts === 'on') await livesAndRests(context);
 
     await page.goto(`${base}/app/keys/new`);
     await page.fill('#name', `Browser ${width} ${scripts}`);

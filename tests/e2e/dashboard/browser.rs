@@ -50,6 +50,7 @@ async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
         let output = Command::new("node")
             .arg(&script)
             .args([server.url(), &email, &password, &sent, account, scripts, &domain, &webhook])
+            .env("API_KEY", server.key())
             .current_dir(&folder)
             .stdin(Stdio::null())
             .output()

@@ -1,8 +1,10 @@
 //! Sender domains on the pages: what to publish, what DNS says, and who may change it.
 
+use serde_json::json;
 use waxwing_tests::{Launch, Server, name_server};
 
 use super::{Browser, audit};
+use crate::fixture::message;
 
 /// Where the link to a domain leads.
 async fn link_of(browser: &mut Browser<'_>, name: &str) -> String {
@@ -60,6 +62,18 @@ async fn a_domain_is_added_published_checked_rotated_and_removed() {
     let refused = browser.submit(&format!("{sandbox}/rotate"), &[]).await;
     assert_eq!(refused.status, 422, "{}", refused.html);
     assert!(refused.html.contains("A sandbox domain has no DKIM keys"), "{}", refused.html);
+
+    let taken = [("name", "sandbox.test"), ("kind", "sandbox")];
+    let refused = browser.submit("/app/domains", &taken).await;
+    assert!(refused.status == 422 && refused.html.contains("value=\"sandbox\" checked"));
+    let more = [("name", "play.example"), ("kind", "sandbox")];
+    let added = browser.submit("/app/domains", &more).await;
+    let play = added.to.expect("a redirect");
+    assert!(play.ends_with("?done=sandbox"), "{play}");
+    assert!(browser.get(&play).await.html.contains("only into the sandbox inbox"));
+    let mut body = message("ada@example.com");
+    body["from"] = json!("me@play.example");
+    server.send(&key, &body).await.message_id();
 
     let remove = format!("{path}/remove");
     assert!(browser.get(&remove).await.html.contains("Remove shop.example?"));

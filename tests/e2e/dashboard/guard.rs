@@ -246,10 +246,12 @@ async fn every_page_has_the_policy_and_no_script_style_or_handler_of_its_own() {
     for (path, page) in &pages {
         assert_eq!(page.policy, POLICY, "{path}");
         assert_eq!(page.caching, "no-store", "{path}");
+        // Its scripts are files of the dashboard.
+        let html = page.html.replace("<script type=\"module\" src=\"/assets/", "");
         for forbidden in
             ["<script", "<style", " style=\"", " onclick", "javascript:", "http-equiv", "hx-on"]
         {
-            assert!(!page.html.contains(forbidden), "{path} has {forbidden}");
+            assert!(!html.contains(forbidden), "{path} has {forbidden}");
         }
     }
     let (mine, token) = ("/app/templates/mine/preview", browser.form_token().await);

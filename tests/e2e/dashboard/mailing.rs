@@ -1,5 +1,6 @@
 //! Credits, suppressions and brand on the pages: what bounds and shapes the mail of an account.
 
+use serde_json::json;
 use waxwing_tests::Server;
 
 use super::{Browser, audit};
@@ -67,7 +68,7 @@ async fn suppressions_are_added_found_and_taken_off() {
     assert_eq!(sent.body["state"], "suppressed", "{}", sent.body);
     let chosen = [("address", "n00@example.com"), ("address", "n01@example.com")];
     let removed = browser.submit("/app/suppressions/remove", &chosen).await;
-    assert_eq!(removed.to.as_deref(), Some("/app/suppressions?done=removed"), "{}", removed.html);
+    assert!(removed.html.contains("2 addresses are off the list"), "{}", removed.html);
     let sent = server.send(&account.key, &message("n00@example.com")).await;
     assert_eq!(sent.body["state"], "queued", "{}", sent.body);
     let removed = browser.submit("/app/suppressions/remove", &chosen).await;
@@ -90,6 +91,40 @@ async fn suppressions_are_added_found_and_taken_off() {
         assert_eq!(browser.send(path, &one).await.status, 403, "{path} without the form's token");
     }
     assert!(browser.get("/app/suppressions?q=n02").await.html.contains("n02@example.com"));
+}
+
+#[tokio::test]
+async fn what_was_taken_off_the_list_is_put_back_as_it_was() {
+    let server = Server::dev();
+    let (account, other) = (server.open_account("pro", 100), server.open_account("pro", 0));
+    let mut browser = Browser::invited(&server, "ann@example.com", &account.id, "member").await;
+    let (_, admin) = server.make_key(&account.id, &["--scope", "admin"]);
+    let body = json!({"address": "ada@example.com", "reason": "<b>by telephone",
+                      "expiresAt": "2099-01-01T00:00:00Z"});
+    let added = server.post("/v1/suppressions", &admin, &body, &[]).await;
+    assert_eq!(added.status, 201, "{}", added.body);
+    let before = async || server.get_as(&admin, "/v1/suppressions/ada@example.com").await.body;
+    let stood = before().await;
+    let chosen = [("address", "ada@example.com")];
+    let removed = browser.submit("/app/suppressions/remove", &chosen).await;
+    assert!(removed.html.contains("ada@example.com is off the list"), "{}", removed.html);
+    let undo = removed.value("removed");
+    let sealed = [("removed", undo.as_str())];
+    let mut foreign = Browser::invited(&server, "eve@example.com", &other.id, "owner").await;
+    assert_eq!(foreign.submit("/app/suppressions/undo", &sealed).await.status, 400);
+    assert_eq!(browser.send("/app/suppressions/undo", &sealed).await.status, 403);
+    assert_eq!(browser.submit("/app/suppressions/undo", &[("removed", "x")]).await.status, 400);
+    let mut reader = Browser::invited(&server, "bo@example.com", &account.id, "read-only").await;
+    assert_eq!(reader.submit("/app/suppressions/undo", &sealed).await.status, 403);
+    let undone = browser.submit("/app/suppressions/undo", &sealed).await;
+    assert_eq!(undone.to.as_deref(), Some("/app/suppressions?done=undone"), "{}", undone.html);
+    let stands = before().await;
+    for member in ["address", "kind", "reason", "messageId", "expiresAt"] {
+        assert_eq!(stands[member], stood[member], "{member}: {stands}");
+    }
+    let rows = audit::rows(&server);
+    let of = |action: &str| rows.iter().filter(|it| it.0 == "user" && it.1 == action).count();
+    assert_eq!((of("delete_suppression"), of("add_suppression")), (1, 1), "{rows:?}");
 }
 
 #[tokio::test]

@@ -25,6 +25,8 @@ async fn pages_of_operators_are_not_there_for_others() {
         "/ops/queue".to_owned(),
         "/ops/plugins".to_owned(),
         "/ops/audit".to_owned(),
+        "/ops/decisions".to_owned(),
+        format!("/ops/plugins/{PLAN}/settings"),
         format!("/ops/plugins/{PLAN}"),
         format!("/ops/plugins/{PLAN}/rollback"),
         "/ops/nothing".to_owned(),
@@ -40,6 +42,9 @@ async fn pages_of_operators_are_not_there_for_others() {
         format!("/ops/plugins/{PLAN}/rollback"),
         format!("/ops/plugins/{PLAN}/activate"),
         format!("/ops/plugins/{PLAN}/disable"),
+        format!("/ops/plugins/{PLAN}/settings"),
+        format!("/ops/plugins/{PLAN}/shadow"),
+        "/ops/decisions/dec_01ARZ3NDEKTSV4RRFFQ69G5FAV/replay".to_owned(),
     ];
     for role in ["read-only", "member", "owner"] {
         let email = format!("{role}@example.com");
@@ -160,6 +165,151 @@ async fn a_plugin_is_activated_and_rolled_back_by_page() {
     for action in ["activate_plugin", "roll_back_plugin"] {
         assert!(rows.iter().any(|it| it.0 == "user" && it.1 == action), "{action}: {rows:?}");
     }
+}
+
+#[tokio::test]
+async fn settings_of_a_plugin_are_typed_proven_and_rolled_back() {
+    let server = Server::dev();
+    let mut browser = Browser::of_dev(&server).await;
+    let path = format!("/ops/plugins/{PLAN}");
+    let form = browser.get(&format!("{path}/settings")).await;
+    assert!(form.html.contains("name=\"s.plans.0.name\" value=\"free\""), "{}", form.html);
+    let seen = form.value("seen");
+    let fields = [
+        ("seen", seen.as_str()),
+        ("s.plans.0.name", "free"),
+        ("s.plans.0.dailyLimit", "ten"),
+        ("s.plans.1.name", "gold"),
+        ("s.plans.1.creditsPerRecipient", "2"),
+    ];
+    let faulty = browser.submit(&format!("{path}/settings"), &fields).await;
+    assert!(faulty.status == 422 && faulty.html.contains("“ten” is no number"), "{}", faulty.html);
+    assert!(faulty.html.contains("value=\"ten\"") && faulty.html.contains("value=\"gold\""));
+    let mut below = fields;
+    below[2].1 = "0";
+    let faulty = browser.submit(&format!("{path}/settings"), &below).await;
+    assert!(faulty.status == 422 && faulty.html.contains("minimum"), "by schema: {}", faulty.html);
+    let mut good = fields;
+    good[2].1 = "10";
+    let saved = browser.submit(&format!("{path}/settings"), &good).await;
+    assert_eq!(saved.to, Some(format!("{path}?done=configured")), "{}", saved.html);
+    let names = async || {
+        let plans = server.get_as(server.key(), "/v1/plans").await.body;
+        let plans = plans["data"].as_array().cloned().unwrap_or_default();
+        plans.iter().filter_map(|it| it["name"].as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let are = async |wanted: &[&str]| (names().await == wanted).then_some(());
+    let wait = Duration::from_mins(1);
+    until_async("the settings are live", wait, async || are(&["free", "gold"]).await).await;
+    let shown = browser.get(&path).await;
+    assert!(shown.html.contains("gold") && shown.html.contains("Roll back…"), "{}", shown.html);
+    let file = std::fs::read_to_string(format!("{}/{PLAN}.toml", server.dev_output("pluginsDir")));
+    let file = file.expect("written");
+    assert!(file.contains("kind = \"plan\"") && file.contains("[[settings.plans]]"), "{file}");
+    let late = browser.submit(&format!("{path}/settings"), &good).await;
+    assert!(late.status == 422 && late.html.contains("changed in the meantime"), "{}", late.html);
+    browser.submit(&format!("{path}/rollback"), &[]).await;
+    let before = ["free", "starter", "pro", "business", "enterprise"];
+    until_async("the ones before are live", wait, async || are(&before).await).await;
+    let rows = super::audit::rows(&server);
+    let configured = rows.iter().filter(|it| it.0 == "user" && it.1 == "configure_plugin").count();
+    assert_eq!(configured, 1, "{rows:?}");
+}
+
+#[tokio::test]
+async fn settings_of_a_plugin_are_put_over_http() {
+    let server = Server::dev();
+    let path = format!("/v1/plugins/{PLAN}/settings");
+    let put = async |key: &str, path: &str, body: serde_json::Value| {
+        let request = server.request(reqwest::Method::PUT, path).header("x-api-key", key);
+        server.answer(request.json(&body)).await
+    };
+    let key = server.key();
+    put(key, &path, json!({"plans": [{"name": "free", "dailyLimit": 0}]}))
+        .await
+        .assert_faults(&["settings"]);
+    put(key, &path, json!([])).await.assert_refused(400, "BAD_REQUEST");
+    put(key, "/v1/plugins/nothing/settings", json!({})).await.assert_refused(404, "NOT_FOUND");
+    let account = server.open_account("pro", 0);
+    let (_, admin) = server.make_key(&account.id, &["--scope", "admin"]);
+    put(&admin, &path, json!({})).await.assert_refused(403, "FORBIDDEN");
+    let settings = json!({"plans": [{"name": "free"}, {"name": "gold", "dailyLimit": null}]});
+    let put = put(key, &path, settings).await;
+    assert_eq!((put.status, &put.body["slot"]), (202, &json!(PLAN)), "{}", put.body);
+    let is_live = async || {
+        let plans = server.get_as(key, "/v1/plans").await.body;
+        (plans["data"][1]["name"] == "gold").then_some(())
+    };
+    until_async("the settings are live", Duration::from_mins(1), is_live).await;
+}
+
+#[tokio::test]
+async fn decisions_are_found_shown_with_their_input_and_made_again() {
+    let server = Server::start(Launch::dev().with("plugins", "sample_every", "1"));
+    let mut browser = Browser::of_dev(&server).await;
+    assert!(browser.get("/ops/decisions").await.html.contains("Nothing was decided yet"));
+    let account = server.open_account("free", 10);
+    let sent = server.send(&account.key, &message("ada@example.com")).await.message_id();
+    let recorded = async || {
+        let path = format!("/v1/decisions/{sent}");
+        let decision = server.get_as(server.key(), &path).await.body;
+        let is_recorded = decision["recorded"].as_array().is_some_and(|it| it.len() > 1);
+        is_recorded.then(|| decision["id"].as_str().expect("an id").to_owned())
+    };
+    let id = until_async("the calls are recorded", Duration::from_secs(30), recorded).await;
+    let list = browser.get(&format!("/ops/decisions?q={}+plugin:{PLAN}", account.id)).await;
+    assert!(list.html.contains(&id) && list.html.contains("accepted"), "{}", list.html);
+    for (query, found) in [
+        ("plugin:nothing", false),
+        ("outcome:FORBIDDEN", false),
+        ("liquid-renderer", true),
+        ("account:nobody", false),
+    ] {
+        let page = browser.get(&format!("/ops/decisions?q={query}")).await;
+        assert_eq!(page.html.contains(&id), found, "{query}: {}", page.html);
+    }
+    assert!(!browser.get("/ops/decisions?only=refused").await.html.contains(&id));
+    let jump = browser.get(&format!("/ops/decisions?q={sent}")).await;
+    assert_eq!(jump.to, Some(format!("/ops/decisions/{sent}")), "{}", jump.html);
+    let path = format!("/ops/decisions/{id}");
+    let page = browser.get(&path).await;
+    for part in [sent.as_str(), account.id.as_str(), "What went in", "verification-code", PLAN] {
+        assert!(page.html.contains(part), "{part}: {}", page.html);
+    }
+    let again = browser.submit(&format!("{path}/replay"), &[]).await;
+    assert!(again.status == 200 && again.html.contains("the same answer"), "{}", again.html);
+    assert!(!again.html.contains("another answer"), "{}", again.html);
+    assert_eq!(browser.get("/ops/decisions/dec_01ARZ3NDEKTSV4RRFFQ69G5FAV").await.status, 404);
+    let token = browser.send(&format!("{path}/replay"), &[]).await;
+    assert_eq!(token.status, 403, "without the form's token");
+}
+
+#[tokio::test]
+async fn a_component_that_waits_answers_live_calls_in_the_shadow() {
+    let server = Server::dev();
+    let mut browser = Browser::of_dev(&server).await;
+    let path = format!("/ops/plugins/{PLAN}");
+    server.install(PLAN, "?impact=ask", &component("price-one")).await;
+    let waits = async || {
+        let slot = server.slot(PLAN).await;
+        slot["candidate"]["waits"].as_str().map(str::to_owned)
+    };
+    until_async("the component waits", Duration::from_mins(2), waits).await;
+    assert!(browser.get(&path).await.html.contains("Live calls in the shadow"));
+    let refused = browser.submit(&format!("{path}/shadow"), &[("calls", "0")]).await;
+    assert_eq!(refused.status, 400, "{}", refused.html);
+    let begun = browser.submit(&format!("{path}/shadow"), &[("calls", "2")]).await;
+    assert_eq!(begun.to, Some(format!("{path}?done=shadowed")), "{}", begun.html);
+    for to in ["a@example.com", "b@example.com"] {
+        server.send(server.key(), &message(to)).await.message_id();
+    }
+    let shadowed = async || {
+        let page = browser.client.get(browser.url(&path));
+        let cookie = format!("__Host-waxwing={}", browser.cookie.as_deref().unwrap_or_default());
+        let html = page.header("cookie", cookie).send().await.expect("a page").text().await;
+        html.expect("a text").contains("Live calls, in the shadow").then_some(())
+    };
+    until_async("the page shows what the shadow said", Duration::from_mins(1), shadowed).await;
 }
 
 #[tokio::test]

@@ -36,6 +36,8 @@ async fn a_message_is_found_by_its_recipient_and_tells_its_story() {
         "delivered",
         "What plugins decided",
         "iframe sandbox",
+        "<span class=\"us\">C: MAIL FROM",
+        "<span class=\"them\">S: 250",
     ] {
         assert!(page.html.contains(part), "{part}: {}", page.html);
     }

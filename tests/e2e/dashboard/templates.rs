@@ -82,6 +82,63 @@ async fn a_template_is_written_published_and_rolled_back_on_the_pages() {
 }
 
 #[tokio::test]
+async fn a_test_is_sent_from_the_page_which_links_to_its_message() {
+    let server = Server::dev();
+    let mut browser = Browser::of_dev(&server).await;
+    publish_mine(&mut browser).await;
+    let page = browser.get(MINE).await;
+    assert!(page.html.contains("Send a test of the saved draft"), "{}", page.html);
+    let to = "ada@example.com, bo@example.com";
+    let page = browser.submit(&format!("{MINE}/test"), &[("to", to)]).await;
+    assert_eq!(page.status, 200, "{}", page.html);
+    assert!(page.html.contains("The test was sent") && page.html.contains(to), "{}", page.html);
+    assert_eq!(page.html.matches("is no confirmed test recipient").count(), 2, "{}", page.html);
+    let links = page.html.split("href=\"").filter_map(|it| it.split('"').next());
+    let links: Vec<&str> = links.filter(|it| it.starts_with("/app/messages/msg_")).collect();
+    assert_eq!(links.len(), 2, "{}", page.html);
+    let message = browser.get(links[0]).await;
+    assert!(message.status == 200 && message.html.contains("ada@example.com"), "{}", message.html);
+    server.wait_for_mail_to("bo@example.com").await;
+
+    for (to, why) in [("", "1 to 10"), ("ada", "no e-mail address")] {
+        let page = browser.submit(&format!("{MINE}/test"), &[("to", to)]).await;
+        assert!(page.status == 422 && page.html.contains(why), "{why}: {}", page.html);
+    }
+    assert_eq!(edit(&mut browser, "draft", "<p>{{ name | upcas }}</p>").await.status, 303);
+    let page = browser.submit(&format!("{MINE}/test"), &[("to", to)]).await;
+    assert!(page.status == 422 && page.html.contains("Nothing was sent"), "{}", page.html);
+    let rows = super::audit::rows(&server);
+    let made = rows.iter().filter(|it| it.0 == "user" && it.1 == "create_key").count();
+    assert_eq!(made, 1, "{rows:?}");
+    // One key stands for all of them, and an owner can switch it off.
+    let keys = browser.get("/app/keys").await;
+    let rows: Vec<&str> =
+        keys.html.split("<tr>").skip(1).filter(|it| it.contains("Dashboard")).collect();
+    assert_eq!(rows.len(), 1, "{}", keys.html);
+    let path = rows[0].split("href=\"").find(|it| it.contains("/deactivate"));
+    let path = path.and_then(|it| it.split('"').next()).expect("a link").to_owned();
+    assert_eq!(browser.submit(&path, &[]).await.status, 303);
+    let page = browser.submit(&format!("{MINE}/test"), &[("to", to)]).await;
+    assert!(page.status == 422 && page.html.contains("is deactivated"), "{}", page.html);
+}
+
+#[tokio::test]
+async fn a_check_of_the_editor_answers_the_findings_alone() {
+    let server = Server::dev();
+    let mut browser = Browser::of_dev(&server).await;
+    publish_mine(&mut browser).await;
+    let page = browser.get(MINE).await;
+    let (edition, form) = (page.value("edition"), page.value("form"));
+    let fields =
+        format!("form={form}&edition={edition}&language=html&markup=%7B%7B+a+%7C+upcas+%7D%7D");
+    let request = browser.client.post(browser.url(&format!("{MINE}/check")));
+    let request = request.header("sec-fetch-site", "same-origin").header("x-live", "1");
+    let page = browser.answer(request.body(fields)).await;
+    assert!(page.html.starts_with("<div id=\"findings\">"), "{}", page.html);
+    assert!(page.html.contains("data-part=\"html\" data-line=\"1\""), "{}", page.html);
+}
+
+#[tokio::test]
 async fn a_reader_changes_no_template() {
     let server = Server::dev();
     let account = server.open_account("pro", 10);
@@ -93,6 +150,7 @@ async fn a_reader_changes_no_template() {
         "/draft",
         "/check",
         "/preview",
+        "/test",
         "/publish",
         "/archive",
         "/duplicate",

@@ -44,6 +44,9 @@ async fn a_webhook_is_made_tested_changed_rotated_stopped_and_removed() {
     receiver.event("webhook.test").await;
     let page = browser.get(&path).await;
     assert!(page.html.contains("answered 200") && page.html.contains("webhook.test"));
+    for count in ["<dt>Accepted in 24 h</dt><dd>100 %</dd>", "<dt>Waiting now</dt><dd>0</dd>"] {
+        assert!(page.html.contains(count), "{count}: {}", page.html);
+    }
 
     let fields = [("url", receiver.url()), ("description", "Bills".to_owned())];
     let fields: Vec<(&str, &str)> = fields.iter().map(|(name, it)| (*name, it.as_str())).collect();
@@ -89,6 +92,12 @@ async fn what_a_receiver_refused_is_shown_and_posted_once_more() {
     assert_eq!(tested.to, Some(format!("{path}?done=refused")), "{}", tested.html);
     let page = browser.get(&format!("{path}?state=failed&done=refused")).await;
     assert!(page.html.contains("did not accept the test") && page.html.contains("answered 500"));
+    for count in [
+        "<dt>Accepted in 24 h</dt><dd>0 %</dd>",
+        "<dt>Failed for good</dt><dd class=\"danger\">1</dd>",
+    ] {
+        assert!(page.html.contains(count), "{count}: {}", page.html);
+    }
     let action = page.html.split("action=\"").filter_map(|it| it.split('"').next());
     let replay = action.filter(|it| it.contains("/deliveries/evt_")).last().expect("a form");
     let replayed = browser.submit(replay, &[]).await;

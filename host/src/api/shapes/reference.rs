@@ -5,7 +5,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::id::{AccountId, DecisionId, DomainId, EventId, KeyId, MessageId, WebhookId};
+use crate::id::{AccountId, DecisionId, DomainId, EventId, KeyId, MessageId, UserId, WebhookId};
 
 macro_rules! identifiers {
     ($($id:ty: $prefix:literal, $about:literal;)*) => {$(
@@ -30,6 +30,7 @@ identifiers! {
     DecisionId: "dec_", "A decision.";
     WebhookId: "whk_", "A webhook.";
     EventId: "evt_", "An event.";
+    UserId: "usr_", "A user.";
 }
 
 /// Items of a page, at most 500. Default: 50.
@@ -51,6 +52,11 @@ pub struct DecisionOrMessage(String);
 #[derive(Serialize, ToSchema)]
 #[schema(pattern = "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$", example = "plan-policy")]
 pub struct SlotRef(String);
+
+/// The settings of a plugin.
+#[derive(Serialize, ToSchema)]
+#[schema(value_type = Object)]
+pub struct PluginSettings(serde_json::Map<String, serde_json::Value>);
 
 /// How many answers may change without the operator's approval: any (`auto`), none (`ask`), or at most this number.
 #[derive(Serialize, ToSchema)]

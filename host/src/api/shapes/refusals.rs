@@ -185,6 +185,36 @@ refusals! {
         503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
     }
 
+    /// The refusals of other settings of a plugin.
+    SettingsRefusals {
+        400: "`BAD_REQUEST`: what the plugin's schema says of the settings.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `operator`.",
+        404: "`NOT_FOUND`",
+        408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
+        409: "`CONFLICT`: the slot runs nothing that could have settings, or its file is not valid.",
+        413: "`PAYLOAD_TOO_LARGE`",
+        415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",
+        429: "`RATE_LIMITED`: too much under way, or too many failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the store is not reachable, the file cannot be written, or the server is shutting down.",
+    }
+
+    /// The refusals of changes of users.
+    UserRefusals {
+        400: "`BAD_REQUEST`: all faults at once.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `operator`.",
+        404: "`NOT_FOUND`: there is no such user, or no such account.",
+        408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
+        409: "`CONFLICT`: there is a user with this address already.",
+        413: "`PAYLOAD_TOO_LARGE`",
+        415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",
+        429: "`RATE_LIMITED`: too much under way, or too many failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
+    }
+
     /// The refusals of what the operator only reads.
     OperatorReadRefusals {
         400: "`BAD_REQUEST`: the query, or the path.",

@@ -22,6 +22,8 @@ use crate::plugin::supervisor::{Order as PluginOrder, OrderError};
 use crate::plugin::{CallPurpose, Line};
 
 const LOG_LINES: usize = 50;
+/// Live calls that a page has a component answer in the shadow.
+const MAX_SHADOW: u32 = 100_000;
 /// Letters of a digest that tell one component from another.
 const SHORT_DIGEST: usize = 12;
 
@@ -298,6 +300,12 @@ pub async fn show(
     frame.notice = match Form::of_query(uri.query()).get("done") {
         "activated" => Some("The component is active.".to_owned()),
         "rolled-back" => Some("The version before is active again.".to_owned()),
+        "configured" => Some(
+            "The settings are written, and are being proven. They are live when nothing stands against it.".to_owned(),
+        ),
+        "shadowed" => {
+            Some("The next live calls go to the component that waits, too; its answers count for nothing.".to_owned())
+        }
         "disabled" => {
             Some("The slot is switched off; a broader plugin takes its calls.".to_owned())
         }
@@ -366,7 +374,11 @@ pub async fn order(
             error @ (OrderError::NothingToActivate(_)
             | OrderError::NothingBefore(_)
             | OrderError::BindingTaken(_)
-            | OrderError::NothingToShadow(_)),
+            | OrderError::NothingToShadow(_)
+            | OrderError::NothingToConfigure(_)
+            | OrderError::SettingsChanged(_)
+            | OrderError::Settings(_)
+            | OrderError::File(_)),
         ) => {
             let fault = Some(sentence(&error.to_string()));
             let again = order_page(&dashboard, visitor, (&slot, wanted), fault).await?;
@@ -375,6 +387,29 @@ pub async fn order(
         Err(error @ (OrderError::Write(_) | OrderError::ShuttingDown)) => {
             Err(Failure::Unavailable(sentence(&error.to_string())))
         }
+    }
+}
+
+/// Has the component that waits answer live calls beside the live one.
+pub async fn shadow(
+    State(dashboard): State<Dashboard>,
+    Path(slot): Path<String>,
+    sent: Order,
+) -> Result<Response, Failure> {
+    let visitor = &sent.visitor;
+    let (name, _) = find(&dashboard, &slot)?;
+    let page = format!("/ops/plugins/{name}");
+    visitor.step_up(&dashboard, &page)?;
+    let calls =
+        sent.form.get("calls").trim().parse().ok().filter(|it| (1..=MAX_SHADOW).contains(it));
+    let range = || Failure::Invalid(format!("The number of calls must be 1 to {MAX_SHADOW}."));
+    let order = PluginOrder::Shadow { calls: calls.ok_or_else(range)? };
+    match dashboard.api.plugins.order(name.clone(), order).await {
+        Ok(()) => {
+            record(&dashboard, visitor, ("shadow_plugin", name.to_string()), None).await?;
+            Ok(done(&page, "shadowed"))
+        }
+        Err(error) => Err(Failure::Invalid(sentence(&error.to_string()))),
     }
 }
 
@@ -426,7 +461,7 @@ async fn order_page(
     })
 }
 
-fn find(dashboard: &Dashboard, slot: &str) -> Result<(SlotName, SlotStatus), Failure> {
+pub fn find(dashboard: &Dashboard, slot: &str) -> Result<(SlotName, SlotStatus), Failure> {
     let name: SlotName = slot.parse().map_err(|_| Failure::Missing)?;
     let view = dashboard.api.plugins.statuses().slot(&name).ok_or(Failure::Missing)?;
     Ok((name, view))
@@ -479,7 +514,7 @@ fn count(number_of: u64) -> String {
     number(i64::try_from(number_of).unwrap_or(i64::MAX))
 }
 
-fn short(digest: &str) -> String {
+pub fn short(digest: &str) -> String {
     let hex = digest.strip_prefix("sha256:").unwrap_or(digest);
     hex.chars().take(SHORT_DIGEST).collect()
 }

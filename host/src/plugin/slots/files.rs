@@ -174,6 +174,27 @@ impl Directory {
         self.place(slot, "wasm", component)
     }
 
+    /// The text of a slot's file; none where there is none.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn config(&self, slot: &SlotName) -> io::Result<Option<String>> {
+        let bytes = bounded_file::read(&self.file(slot, "toml"), MAX_CONFIG_BYTES)?;
+        Ok(bytes.map(|it| String::from_utf8_lossy(&it).into_owned()))
+    }
+
+    /// Puts a text into the place of a slot's file, by a rename.
+    ///
+    /// # Errors
+    /// It is too large, or cannot be written.
+    pub fn configure(&self, slot: &SlotName, text: &str) -> io::Result<()> {
+        if u64::try_from(text.len()).unwrap_or(u64::MAX) > MAX_CONFIG_BYTES {
+            let message = format!("{slot}.toml would have more than {MAX_CONFIG_BYTES} bytes");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
+        self.place(slot, "toml", text.as_bytes())
+    }
+
     fn place(&self, slot: &SlotName, extension: &str, bytes: &[u8]) -> io::Result<()> {
         let partial = self.path.join(format!(".{slot}.{extension}.partial"));
         std::fs::write(&partial, bytes)?;

@@ -1,9 +1,11 @@
 //! What the operator asks the supervisor for, and why it may say no.
 
+use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
-use crate::plugin::config::slot::{Activation, SlotName};
+use crate::plugin::config::slot::{Activation, BadSlotConfig, SlotName};
 use crate::plugin::promotion::error::LoadError;
+use crate::plugin::runtime::error::ComponentError;
 
 /// What the operator asks for.
 #[derive(Debug)]
@@ -17,6 +19,12 @@ pub enum Order {
     Disable,
     /// The candidate gets that many live calls first.
     Shadow { calls: u32 },
+    /// The plugin gets these settings and no others: they are written into the slot's file.
+    Configure {
+        settings: Map<String, Value>,
+        /// The number of the settings that whoever gives the order has seen.
+        seen: Option<u32>,
+    },
     /// A component is put among the files.
     Install {
         component: bytes::Bytes,
@@ -58,8 +66,19 @@ pub enum OrderError {
         "the slot {0} has no waiting candidate to shadow; install one with `waxwing plugin install --shadow N`"
     )]
     NothingToShadow(SlotName),
+    /// Nothing runs whose settings they could be.
+    #[error("the slot {0} runs nothing that could have settings")]
+    NothingToConfigure(SlotName),
+    #[error("the settings of the slot {0} were changed in the meantime; look at them again")]
+    SettingsChanged(SlotName),
+    /// By the plugin's own schema.
+    #[error(transparent)]
+    Settings(ComponentError),
+    /// The slot's file, as it is or as it would be.
+    #[error(transparent)]
+    File(#[from] BadSlotConfig),
     /// The file system says no.
-    #[error("the component cannot be written to the plugin directory: {0}")]
+    #[error("the file cannot be written to the plugin directory: {0}")]
     Write(std::io::Error),
     #[error("the server is shutting down")]
     ShuttingDown,

@@ -45,6 +45,17 @@ pub struct DeliveryPage {
     pub next: Option<EventId>,
 }
 
+/// How the deliveries of a webhook stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WebhookCounts {
+    pub delivered: u32,
+    pub failed: u32,
+    pub waiting: u32,
+}
+
+/// Beyond it they are not counted.
+pub const MAX_COUNTED_DELIVERIES: u32 = 10_000;
+
 /// A test that was made, for the log.
 #[derive(Debug)]
 pub struct TestDelivery<'a> {
@@ -110,6 +121,37 @@ impl Store {
             upper = lower;
         }
         Ok(DeliveryPage { deliveries, next: Some(upper) })
+    }
+
+    /// How the deliveries of a webhook that are younger than `since` have ended, of the newest
+    /// [`MAX_COUNTED_DELIVERIES`]; and how many wait, whatever their age, up to the same number.
+    pub async fn webhook_counts(
+        &self,
+        webhook: WebhookId,
+        since: Timestamp,
+    ) -> Result<WebhookCounts, StoreError> {
+        let ended = sql("-- webhook_counts: ended
+             SELECT count(*) FILTER (WHERE state = 'delivered') AS delivered,
+                    count(*) FILTER (WHERE state = 'failed') AS failed
+             FROM (SELECT state FROM webhook_deliveries WHERE webhook_id = $1 AND event_id >= $2
+                   ORDER BY event_id DESC LIMIT $3) AS newest")
+        .bind(webhook)
+        .bind(EventId::first_of(since))
+        .bind(MAX_COUNTED_DELIVERIES)
+        .one(&self.db.pages)
+        .await?;
+        let waiting = sql("-- webhook_counts: waiting
+             SELECT count(*) AS waiting
+             FROM (SELECT 1 FROM webhook_deliveries WHERE webhook_id = $1 AND due_at IS NOT NULL LIMIT $2) AS due")
+        .bind(webhook)
+        .bind(MAX_COUNTED_DELIVERIES)
+        .one(&self.db.pages)
+        .await?;
+        Ok(WebhookCounts {
+            delivered: column(&ended, "delivered")?,
+            failed: column(&ended, "failed")?,
+            waiting: column(&waiting, "waiting")?,
+        })
     }
 
     pub async fn webhook_delivery(

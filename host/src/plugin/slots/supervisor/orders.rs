@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use super::machine::{Cause, OrderedActivation};
 use super::{Jobs, SlotSupervisor, blocking};
+use crate::plugin::config::settings_file;
 use crate::plugin::config::slot::{Activation, SlotName};
 use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::runtime::artifact::Artifact;
+use crate::plugin::runtime::schema;
 use crate::plugin::runtime::stage::Stage;
 use crate::plugin::slots::orders::{Command, Order, OrderError};
 use crate::plugin::slots::state::Asked;
@@ -38,7 +42,11 @@ impl SlotSupervisor {
             Order::Install { component, signature, activation } => {
                 self.install(slot, component, signature, activation, work, evidence).await?;
             }
-            Order::Activate | Order::RollBack | Order::Disable | Order::Shadow { .. }
+            Order::Activate
+            | Order::RollBack
+            | Order::Disable
+            | Order::Shadow { .. }
+            | Order::Configure { .. }
                 if !is_known =>
             {
                 return Err(OrderError::Unknown(slot.clone()));
@@ -62,6 +70,9 @@ impl SlotSupervisor {
                 if !self.shadow(slot, calls, work) {
                     return Err(OrderError::NothingToShadow(slot.clone()));
                 }
+            }
+            Order::Configure { settings, seen } => {
+                self.configure(slot, (settings, seen), work, evidence).await?;
             }
         }
         Ok(())
@@ -92,6 +103,35 @@ impl SlotSupervisor {
             it.stage = Stage::Settling;
             it.rejected = None;
         });
+        Ok(())
+    }
+
+    /// Writes settings into the slot's file. They are proven as after every change of it, and then live.
+    async fn configure(
+        &mut self,
+        slot: &SlotName,
+        (settings, seen): (Map<String, Value>, Option<u32>),
+        work: &mut Jobs,
+        evidence: &Arc<dyn Evidence>,
+    ) -> Result<(), OrderError> {
+        let active = self.plugins.statuses.slot(slot).and_then(|it| it.active);
+        let active = active.ok_or_else(|| OrderError::NothingToConfigure(slot.clone()))?;
+        if seen.is_some_and(|it| it != active.identity().settings_revision) {
+            return Err(OrderError::SettingsChanged(slot.clone()));
+        }
+        let settings = settings_file::without_nulls(settings);
+        let value = Value::Object(settings.clone());
+        schema::check(active.manifest(), &value).map_err(OrderError::Settings)?;
+        let (directory, name) = (self.plugins.directory.clone(), slot.clone());
+        let before = blocking(move || directory.config(&name)).await.map_err(OrderError::Write)?;
+        // Without a file the slot runs the built-in plugin.
+        let before = before.unwrap_or_else(|| format!("kind = \"{}\"\n", active.kind().as_str()));
+        let text = settings_file::with_settings(slot, &before, &settings)?;
+        let (directory, name) = (self.plugins.directory.clone(), slot.clone());
+        let write = move || directory.configure(&name, &text);
+        blocking(write).await.map_err(OrderError::Write)?;
+        tracing::info!(%slot, "plugin settings written by the operator; they are validated next");
+        self.scan(work, evidence).await;
         Ok(())
     }
 

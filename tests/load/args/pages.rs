@@ -1,0 +1,23 @@
+//! The command line of `waxwing-load pages`.
+
+use clap::Args as Arguments;
+
+use super::Setup;
+
+/// Of the dashboard's pages.
+#[derive(Debug, Arguments)]
+pub struct PagesArgs {
+    /// Messages of the account, written straight into its database
+    #[arg(long, default_value_t = 1_000_000,
+        value_parser = clap::value_parser!(u32).range(100..=2_000_000))]
+    pub messages: u32,
+    /// Requests of each page
+    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub requests: u32,
+    /// Messages that are sent meanwhile, a second
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub rate: u32,
+    /// The rest
+    #[command(flatten)]
+    pub setup: Setup,
+}
