@@ -44,6 +44,7 @@ use check::Tenant;
 use error::AuthoringError;
 
 pub use manage::Listed;
+pub use mjml::documents as mjml_documents;
 pub use parse::{merge, source};
 pub use publish::{PublishOptions, PublishOutcome, RollbackOutcome, Validation};
 

@@ -185,7 +185,7 @@ pub async fn configure(
     Ok((StatusCode::ACCEPTED, Json(view(&api, slot)?)))
 }
 
-/// What a component would change of the recorded calls; nothing becomes live.
+/// What a component would change of the recorded calls and of published templates; nothing becomes live.
 #[utoipa::path(post, path = "/v1/plugins/{slot}/impact", tag = "plugins",
     security(("apiKey" = [])),
     params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name"),

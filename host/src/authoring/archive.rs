@@ -36,6 +36,10 @@ pub enum ArchiveError {
     Twice { name: String },
     #[error("has {name:?}, which is no plain file")]
     Special { name: String },
+    #[error(
+        "has no templates: a template is a folder with a template.toml, and stands at the top of the zip file"
+    )]
+    Empty,
     #[error(transparent)]
     Folder(#[from] FolderError),
 }

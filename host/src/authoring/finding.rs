@@ -3,6 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::journey::accept::refusal::cut;
 use crate::plugin::Diagnostic;
 use crate::plugin::Severity as PluginSeverity;
 
@@ -53,7 +54,7 @@ impl Finding {
         Self {
             severity: Severity::Error,
             code: code.to_owned(),
-            message: message.into(),
+            message: cut(message.into()),
             part: Some(part.to_owned()),
             locale: None,
             line: 0,
@@ -78,28 +79,28 @@ impl Finding {
                 PluginSeverity::Error => Severity::Error,
                 PluginSeverity::Warning | PluginSeverity::Info => Severity::Warning,
             },
-            suggestion: meant.map(str::to_owned),
+            suggestion: meant.map(|it| cut(it.to_owned())),
             code,
-            message,
+            message: cut(message),
             part,
             locale: None,
             line,
             column,
-            snippet,
-            path,
+            snippet: snippet.map(cut),
+            path: path.map(cut),
         }
     }
 
     /// The same about a variable.
     #[must_use]
     pub fn about(mut self, path: &str) -> Self {
-        self.path = Some(path.to_owned());
+        self.path = Some(cut(path.to_owned()));
         self
     }
 
     #[must_use]
     pub fn suggesting(mut self, suggestion: Option<&str>) -> Self {
-        self.suggestion = suggestion.map(str::to_owned);
+        self.suggestion = suggestion.map(|it| cut(it.to_owned()));
         self
     }
 
@@ -122,13 +123,21 @@ impl Finding {
         if let Some(locale) = &self.locale {
             place = format!("{place} ({locale})");
         }
-        if self.line > 0 {
-            place = format!("{place}, line {}, column {}", self.line, self.column);
-        }
+        let before = if self.line > 0 { ", " } else { ": " };
+        format!("{place}{before}{}", self.within_part())
+    }
+
+    /// The same without the part: `line 3, column 9: there is no filter `upcas`; did you mean `upcase`?`.
+    #[must_use]
+    pub fn within_part(&self) -> String {
         let meant = match &self.suggestion {
             Some(it) if !self.message.contains("did you mean") => format!("; did you mean `{it}`?"),
             Some(_) | None => String::new(),
         };
-        format!("{place}: {}{meant}", self.message)
+        if self.line > 0 {
+            format!("line {}, column {}: {}{meant}", self.line, self.column, self.message)
+        } else {
+            format!("{}{meant}", self.message)
+        }
     }
 }

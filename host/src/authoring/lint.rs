@@ -156,10 +156,10 @@ impl<'a> Lint<'a> {
         let cure = match (self.is_mjml, around.is_layout) {
             (true, _) => "write `<mj-preview>` into `<mj-head>`",
             (false, true) => {
-                "write `{{ preheader }}` into a hidden `<div>` at the begin of the layout"
+                "write `{{ preheader }}` into a hidden `<div>` at the beginning of the layout"
             }
             (false, false) => {
-                "write it into a hidden `<div class=\"preheader\">` at the begin of `html`, or take a layout that shows it"
+                "write it into a hidden `<div class=\"preheader\">` at the beginning of `html`, or take a layout that shows it"
             }
         };
         let finding = |code, message| Finding::warning("preheader", code, message);

@@ -43,7 +43,6 @@ impl Checker<'_> {
         }
         let scope = tenant.scope();
         let serving = self.table.serving(Kind::Mjml, &scope);
-        let mut documents: Vec<(&LocaleTag, Document)> = Vec::new();
         let mut compiled = Compiled {
             compiler: Compiler {
                 name: serving.identity().name.clone(),
@@ -54,21 +53,10 @@ impl Checker<'_> {
             warnings: Vec::new(),
         };
         let (mut is_whole, mut bytes) = (true, 0);
-        for locale in source.all_locales() {
-            let Some(Markup::Mjml(text)) = source.markup(locale.tag) else { continue };
-            let document = document(text, blocks, locale.tag);
-            let is_own = locale.number == 0;
-            if !is_own
-                && documents
-                    .iter()
-                    .any(|(tag, it)| falls_back(locale.tag, tag, source) && is_same(it, &document))
-            {
-                continue;
-            }
-            let tag = (!is_own).then(|| locale.tag.to_string());
+        for (locale, document) in documents(source, blocks) {
+            let tag = (locale != source.default_locale()).then(|| locale.to_string());
             let context = self.plugins.context(format!("mjml {slug}"));
             let answer = Box::pin(self.table.compile_mjml(&scope, &context, &document)).await;
-            documents.push((locale.tag, document));
             let answer = match answer {
                 Ok(answer) => answer,
                 Err(failure) => {
@@ -89,7 +77,7 @@ impl Checker<'_> {
                         findings.push(warning);
                     }
                     let html = CompiledHtml { html: it.html, preheader: it.preheader };
-                    compiled.locales.insert(locale.tag.clone(), html);
+                    compiled.locales.insert(locale.clone(), html);
                 }
                 Err(faults) => {
                     is_whole = false;
@@ -113,6 +101,26 @@ impl Checker<'_> {
         }
         Ok(is_whole.then_some(compiled))
     }
+}
+
+/// The MJML of each locale with what it may include, but of those that have the HTML of another.
+#[must_use]
+pub fn documents<'a>(
+    source: &'a TemplateSource,
+    blocks: &Blocks,
+) -> Vec<(&'a LocaleTag, Document)> {
+    let mut documents: Vec<(&LocaleTag, Document)> = Vec::new();
+    for locale in source.all_locales() {
+        let Some(Markup::Mjml(text)) = source.markup(locale.tag) else { continue };
+        let document = document(text, blocks, locale.tag);
+        let has_html_of = |(tag, it): &(&LocaleTag, Document)| {
+            falls_back(locale.tag, tag, source) && is_same(it, &document)
+        };
+        if locale.number == 0 || !documents.iter().any(has_html_of) {
+            documents.push((locale.tag, document));
+        }
+    }
+    documents
 }
 
 /// Whether the HTML of a locale is that of `other` where it has none of its own.

@@ -14,6 +14,7 @@ use super::directory::{UnusableDirectory, check_readable, check_writable};
 use super::limits::LiveLimits;
 use super::tasks::Tasks;
 use crate::api::RequestLimits;
+use crate::authoring::mjml_documents;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::name::DomainName;
@@ -24,16 +25,19 @@ use crate::journey::render::template::version_for_plugin;
 use crate::plugin::binding::Binding;
 use crate::plugin::compiler::Compiler;
 use crate::plugin::evidence::{Evidence, EvidenceError, Found, Owner, Published};
-use crate::plugin::records::Call;
+use crate::plugin::records::{Call, Input};
 use crate::plugin::slot::SlotName;
 use crate::plugin::supervisor::{Event, EventKind, Listener, SlotSupervisor};
 use crate::plugin::{Kind, Options};
 use crate::store::seal::Seal;
-use crate::store::{self, AccountRow, Store};
+use crate::store::{self, AccountRow, Store, StoreError, TemplateFilter, TemplateOwner};
+use crate::template::kind::TemplateKind;
 use crate::upkeep::replay;
 
 /// Events that may wait.
 const MAX_WAITING_EVENTS: usize = 256;
+/// Templates that are read at one time, for their MJML.
+const MJML_PAGE: u32 = 50;
 
 /// What a new plugin is compared on, out of the store.
 #[derive(Clone)]
@@ -96,28 +100,68 @@ impl Evidence for StoreEvidence {
         })
     }
 
-    fn templates(&self, owner: Owner) -> BoxFuture<'static, Found<Vec<Published>>> {
+    fn templates(&self, kind: Kind, owner: Owner) -> BoxFuture<'static, Found<Vec<Published>>> {
         let it = self.clone();
         Box::pin(async move {
-            let id: AccountId = owner.account.parse().map_err(EvidenceError::new)?;
-            let account = it.store.account(id, it.clock.now()).await.map_err(EvidenceError::new)?;
-            let brand = account.account.brand;
-            let versions = it.store.templates(id).await.map_err(EvidenceError::new)?;
-            // Each of its locales has texts of its own.
-            let published = versions.iter().flat_map(|version| {
-                let data = ObjectText::from(&version.trial_data());
-                let trial_data = Variables::new(&data, &brand).to_json();
-                version.source.all_locales().map(move |locale| Published {
-                    template: version_for_plugin(version, locale.tag),
-                    trial_data: trial_data.clone(),
-                })
-            });
-            Ok(published.collect())
+            let account: Option<AccountId> = match owner.account.as_str() {
+                "" => None,
+                id => Some(id.parse().map_err(EvidenceError::new)?),
+            };
+            match (kind, account) {
+                (Kind::Renderer, Some(id)) => it.rendered(id).await.map_err(EvidenceError::new),
+                (Kind::Mjml, id) => it.mjml(id).await.map_err(EvidenceError::new),
+                (Kind::Renderer | Kind::Plan | Kind::Domain, _) => Ok(Vec::new()),
+            }
         })
     }
 }
 
 impl StoreEvidence {
+    /// The published templates of an account, each of its locales with texts of its own.
+    async fn rendered(&self, id: AccountId) -> Result<Vec<Published>, StoreError> {
+        let brand = self.store.account(id, self.clock.now()).await?.account.brand;
+        let versions = self.store.templates(id).await?;
+        let published = versions.iter().flat_map(|version| {
+            let data = ObjectText::from(&version.trial_data());
+            let trial_data = Variables::new(&data, &brand).to_json();
+            version.source.all_locales().map(move |locale| Published {
+                slug: version.slug.to_string(),
+                revision: version.revision,
+                input: Input::Render {
+                    template: version_for_plugin(version, locale.tag),
+                    data: trial_data.clone(),
+                },
+            })
+        });
+        Ok(published.collect())
+    }
+
+    /// The MJML of published templates and layouts; partials stand in those that include them.
+    async fn mjml(&self, account: Option<AccountId>) -> Result<Vec<Published>, StoreError> {
+        let owner = account.map_or(TemplateOwner::Server, TemplateOwner::Account);
+        let mut published = Vec::new();
+        for kind in [TemplateKind::Template, TemplateKind::Layout] {
+            let mut after: Option<String> = None;
+            loop {
+                let filter =
+                    TemplateFilter { owner, kind, after: after.as_deref(), limit: MJML_PAGE };
+                let rows = self.store.list_templates(&filter).await?;
+                let Some(last) = rows.last() else { break };
+                after = Some(last.slug.to_string());
+                for row in rows.iter().filter(|it| it.archived_at.is_none()) {
+                    let Some(version) = &row.published else { continue };
+                    let documents = mjml_documents(&version.source, &version.blocks).into_iter();
+                    published.extend(documents.map(|(_, document)| Published {
+                        slug: row.slug.to_string(),
+                        revision: version.revision,
+                        input: Input::Mjml { document },
+                    }));
+                }
+            }
+        }
+        Ok(published)
+    }
+
     async fn has_domain(&self, account: AccountId, name: &str) -> Found<bool> {
         let Ok(name) = name.parse::<DomainName>() else { return Ok(false) };
         let row = self.store.domain_named(account, &name).await.map_err(EvidenceError::new)?;

@@ -25,7 +25,7 @@ impl Contract {
         for variable in variables {
             root.add(&variable.path, variable);
         }
-        root.note_demands();
+        root.settle();
         Self { root }
     }
 

@@ -5,8 +5,11 @@
 //! them read is optional, and so is what stands in a condition or behind a `break`. A loop without an
 //! `else` counts as run. Names that the template binds are not data: a loop's variable stands for the
 //! items of its collection, and what `assign` or `capture` computed is needed where its name is read.
+//!
+//! Where members of the items of a list are read one by one, and the list is also read as it is, as by a filter, the
+//! items are named too: `items[]`. Otherwise what is not named of them is not read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 mod message;
 mod reads;
@@ -88,6 +91,7 @@ pub fn of<'u>(
         let message = format!("tags and partials are nested more than {MAX_DEPTH} deep");
         return Err(vec![Diagnostic::new("nesting_too_deep", message)]);
     }
+    walker.uses.name_items_of_whole_lists();
     Ok(walker.uses.all)
 }
 
@@ -96,6 +100,8 @@ pub fn of<'u>(
 struct Uses {
     all: Vec<Use>,
     by_path: BTreeMap<String, usize>,
+    /// The positions of those that are read with all that is in them, somewhere.
+    whole: BTreeSet<usize>,
 }
 
 /// How a value is read.
@@ -116,6 +122,27 @@ impl Uses {
             all.push(Use { steps, required: false, looped: false, printed: false });
             all.len() - 1
         })
+    }
+
+    fn read_whole(&mut self, steps: Vec<Step>) {
+        let at = self.position(steps);
+        self.whole.insert(at);
+    }
+
+    fn name_items_of_whole_lists(&mut self) {
+        let lists_before = |steps: &[Step]| -> Vec<String> {
+            let ends = steps.iter().enumerate().filter(|(_, step)| **step == Step::Each);
+            ends.map(|(at, _)| path(&steps[..at])).collect()
+        };
+        let lists: BTreeSet<String> =
+            self.all.iter().flat_map(|it| lists_before(&it.steps)).collect();
+        let whole = self.whole.iter().map(|at| &self.all[*at]);
+        let whole = whole.filter(|it| lists.contains(&it.path()));
+        let items: Vec<Vec<Step>> =
+            whole.map(|it| it.steps.iter().cloned().chain([Step::Each]).collect()).collect();
+        for steps in items {
+            self.read_whole(steps);
+        }
     }
 
     fn require(&mut self, reads: &Reads) {

@@ -106,3 +106,45 @@ async fn a_compiler_that_panics_goes_for_several_documents_and_not_for_one() {
     let view = server.slot(SLOT).await;
     assert_eq!(view["quarantined"][0]["digest"], digest, "{view:#}");
 }
+
+#[tokio::test]
+async fn what_a_new_compiler_would_change_is_told_before_it_is_live() {
+    let server = Server::dev();
+    for (slug, text) in [("good", "Good"), ("poisoned", "PANIC"), ("late", "Later")] {
+        create(&server, "/v1/templates", slug, draft(text)).await;
+    }
+    for slug in ["good", "poisoned"] {
+        publish(&server, &format!("/v1/templates/{slug}"), json!({})).await;
+    }
+    let layout = "<mjml><mj-body><mj-section><mj-column><mj-text>{{ content }}</mj-text></mj-column></mj-section>\
+                  </mj-body></mjml>";
+    create(&server, "/v1/layouts?owner=server", "around", json!({"mjml": layout})).await;
+    publish(&server, "/v1/layouts/around?owner=server", json!({})).await;
+    let bytes = waxwing_guests::component("poison-compiler");
+    let impact =
+        server.operate(Method::POST, &format!("/v1/plugins/{SLOT}/impact"), bytes.clone()).await;
+    assert_eq!(impact.status, 200, "{}", impact.body);
+    assert_eq!(impact.body["compared"], 0, "no message asks a compiler: {}", impact.body);
+    let templates = &impact.body["templates"];
+    let counts = ["checked", "failed", "changed"].map(|it| templates[it].as_u64());
+    assert_eq!(counts, [Some(3), Some(1), Some(2)], "{templates}");
+    let failure = &templates["failures"][0];
+    assert_eq!((&failure["template"], &failure["revision"]), (&json!("poisoned"), &json!(1)));
+    assert_eq!(failure["account"], server.dev_output("accountId"));
+    let reason = failure["reason"].as_str().expect("a reason");
+    assert!(reason.contains("trapped in compile"), "{reason}");
+    let changes = templates["changes"].as_array().expect("a list");
+    let named: Vec<_> = changes.iter().map(|it| (&it["template"], &it["account"])).collect();
+    let account = json!(server.dev_output("accountId"));
+    assert_eq!(named, [(&json!("good"), &account), (&json!("around"), &json!(""))]);
+    assert!(
+        changes[0]["reason"].as_str().is_some_and(|it| it.starts_with("html: ")),
+        "{changes:?}"
+    );
+
+    // It waits for the operator, and what is published stays as it is.
+    server.place("mjml.wasm", &bytes);
+    let waits = server.at_stage(SLOT, "waiting").await;
+    assert_eq!(waits["candidate"]["waits"], "1 published templates would not be served as now");
+    assert_eq!(waits["active"]["builtin"], true, "{waits:#}");
+}

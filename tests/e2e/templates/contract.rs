@@ -96,6 +96,8 @@ async fn data_that_nothing_reads_is_a_warning() {
     published(&server).await;
     let mut data = good();
     data["user"]["nmae"] = json!("Ada");
+    data["items"][0]["qty"] = json!(1);
+    data["items"][1]["qty"] = json!(2);
     data["colour"] = json!("red");
     let sent = send(&server, &data).await;
     sent.message_id();
@@ -103,12 +105,18 @@ async fn data_that_nothing_reads_is_a_warning() {
         sent.body["warnings"],
         json!([
             "nothing in the template reads `data.user.nmae`",
+            "nothing in the template reads `data.items[].qty`",
             "nothing in the template reads `data.colour`"
         ])
     );
     let preview =
         api(&server, Method::POST, &format!("{TEMPLATE}/preview"), &json!({"data": data})).await;
-    assert_eq!(preview.body["unused"], json!(["user.nmae", "colour"]), "{}", preview.body);
+    assert_eq!(
+        preview.body["unused"],
+        json!(["user.nmae", "items[].qty", "colour"]),
+        "{}",
+        preview.body
+    );
     assert!(send(&server, &good()).await.body.get("warnings").is_none());
     // Of very many the first are named.
     let mut many = good();

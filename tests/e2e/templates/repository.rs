@@ -320,6 +320,9 @@ async fn hostile_zip_files_are_refused_and_change_nothing() {
         ("nul", zip_of(&[good, ("evil/examples.json", br#"{"default":{"a":"\u0000"}}"#)])),
         ("state", zip_of(&[good, (".waxwing.json", b"[]")])),
         ("misspelt", zip_of(&[good, ("evil/htm.liquid", b"x")])),
+        ("one folder too deep", zip_of(&[("emails/evil/template.toml", TOML)])),
+        ("no file of a template", zip_of(&[("README.md", b"x")])),
+        ("one long line of TOML", zip_of(&[("evil/template.toml", &[b'['; 1 << 20])])),
     ];
     let import = async |zip: Vec<u8>, kind: &str| {
         let request = server.request(Method::POST, "/v1/template-archive");
@@ -329,6 +332,7 @@ async fn hostile_zip_files_are_refused_and_change_nothing() {
     for (what, zip) in cases {
         let answer = import(zip, "application/zip").await;
         assert_eq!((answer.status, answer.code()), (400, "BAD_REQUEST"), "{what}: {}", answer.body);
+        assert!(answer.body.to_string().len() < 8 << 10, "{what}: {}", answer.body);
     }
     let large = import(vec![0; 9 << 20], "application/zip").await;
     large.assert_refused(413, "PAYLOAD_TOO_LARGE");

@@ -123,6 +123,9 @@ pub async fn import(
     let _one = api.authoring.archive_permit().await;
     let unpacked = tokio::task::spawn_blocking(move || archive::unpack(&bytes)).await;
     let files = unpacked.map_err(|_| stopped())?.map_err(|error| not_read(&error))?;
+    if files.iter().next().is_none() {
+        return Err(not_read(&ArchiveError::Empty));
+    }
     for (path, _) in files.iter() {
         if let Ok(PathKind::File(place, _)) = look(path) {
             let (kind, slug) = (place.kind, place.slug);

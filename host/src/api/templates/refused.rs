@@ -46,14 +46,14 @@ pub fn refused(error: AuthoringError) -> Problem {
     }
 }
 
-/// The field of a finding is the part that it stands in.
+/// The field of a finding is the part that it stands in, or the template as a whole.
 fn fault(it: &Finding) -> Fault {
-    let part = it.part.as_deref().unwrap_or("data");
+    let part = it.part.as_deref().unwrap_or("template");
     let field = match &it.locale {
         Some(locale) => format!("locales.{locale}.{part}"),
         None => part.to_owned(),
     };
-    Fault::new(&field, &it.code, it.in_words())
+    Fault::new(&field, &it.code, it.within_part())
 }
 
 /// Of what was never published there is no version.

@@ -28,7 +28,7 @@ impl SenderContract {
         }
         schema.insert("type".to_owned(), "object".into());
         let shown = self.source.example().cloned().map(Value::Object);
-        about.members(contract.root(), ("", false), shown.as_ref(), &mut schema);
+        about.members(contract.root(), "", shown.as_ref(), &mut schema);
         let mut examples: Vec<Value> =
             self.source.examples.values().cloned().map(Value::Object).collect();
         if examples.is_empty() && !example.is_empty() {
@@ -47,14 +47,8 @@ struct About<'c> {
 }
 
 impl About<'_> {
-    /// A value at a path, of which `example` is one; `is_read` where something around it is read as it is.
-    fn value(
-        &self,
-        member: &Member,
-        (path, is_read): (&str, bool),
-        needed: bool,
-        example: Option<&Value>,
-    ) -> Value {
+    /// A value at a path, of which `example` is one.
+    fn value(&self, member: &Member, path: &str, needed: bool, example: Option<&Value>) -> Value {
         let mut schema = Map::new();
         let variables = &self.contract.source.variables;
         let declared = variables.iter().find(|it| it.path == path);
@@ -72,16 +66,15 @@ impl About<'_> {
             schema.insert("type".to_owned(), word);
         }
         schema.extend(member.format.map(said_of).unwrap_or_default());
-        let is_read = is_read || member.whole;
         if value_type == Some(VariableType::Object) {
-            self.members(member, (path, is_read), example, &mut schema);
+            self.members(member, path, example, &mut schema);
         }
         // Without a type this is said of lists alone.
         let is_list = value_type.is_none_or(|it| it == VariableType::Array);
         if let Some(item) = member.item.as_ref().filter(|_| is_list) {
             let first = example.and_then(|it| it.get(0));
-            let at = (&*format!("{path}[]"), is_read);
-            schema.insert("items".to_owned(), self.value(item, at, is_needed(item), first));
+            let at = format!("{path}[]");
+            schema.insert("items".to_owned(), self.value(item, &at, is_needed(item), first));
         }
         if let Some(example) = example.filter(|it| !it.is_object() && !it.is_array()) {
             schema.insert("examples".to_owned(), json!([example]));
@@ -92,7 +85,7 @@ impl About<'_> {
     fn members(
         &self,
         object: &Member,
-        (path, is_read): (&str, bool),
+        path: &str,
         example: Option<&Value>,
         schema: &mut Map<String, Value>,
     ) {
@@ -105,7 +98,7 @@ impl About<'_> {
                 required.push(name.as_ref().into());
             }
             let example = example.and_then(|it| it.get(&**name));
-            let value = self.value(member, (&path, is_read), needed, example);
+            let value = self.value(member, &path, needed, example);
             properties.insert(name.to_string(), value);
         }
         if !properties.is_empty() {

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::authoring::mjml::line_and_column;
 use crate::authoring::parse;
 use crate::journey::accept::json as strict_json;
 use crate::journey::accept::refusal::Fault;
@@ -150,8 +151,12 @@ impl FileKind {
     }
 }
 
+/// Without the line that it is about: an author chooses how long that is.
 fn toml<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
-    toml::from_str(text).map_err(|error| error.to_string())
+    toml::from_str(text).map_err(|error| {
+        let (line, column) = line_and_column(text, error.span().map_or(0, |it| it.start));
+        format!("line {line}, column {column}: {}", error.message().trim())
+    })
 }
 
 fn members_of(description: &Description) -> Map<String, Value> {

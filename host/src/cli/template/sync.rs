@@ -230,7 +230,9 @@ pub async fn diff(diff: Diff) -> Result<(), SyncError> {
 
 async fn differences(diff: &Diff) -> Result<Vec<Value>, SyncError> {
     let here = read(&diff.source)?;
-    here.entries()?;
+    if here.entries()?.is_empty() {
+        return Err(SyncError::Empty);
+    }
     let server = diff.server.connect_as_holder()?;
     let there = export(&server, &[]).await?;
     // What a push would leave alone is no difference.

@@ -17,6 +17,8 @@ const MAX_FAULTS: usize = 100;
 const MAX_LOGGED_FAULTS: usize = 8;
 /// Characters of a fault's place; a client chooses the names in its objects.
 const MAX_FIELD_CHARS: usize = 200;
+/// Characters of what is said of a fault.
+const MAX_MESSAGE_CHARS: usize = 1_000;
 
 /// A refusal, and the record of what the plugins decided before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -340,8 +342,20 @@ impl Fault {
     #[must_use]
     pub fn new(field: &str, code: &str, message: impl Into<String>) -> Self {
         let field = field.chars().take(MAX_FIELD_CHARS).collect();
-        Self { field, code: code.to_owned(), message: message.into() }
+        Self { field, code: code.to_owned(), message: cut(message.into()) }
     }
+}
+
+/// Words that may repeat what was sent, within a bound: whoever sent it chose how long it is.
+#[must_use]
+pub fn cut(mut words: String) -> String {
+    if words.len() > MAX_MESSAGE_CHARS
+        && let Some((end, _)) = words.char_indices().nth(MAX_MESSAGE_CHARS)
+    {
+        words.truncate(end);
+        words.push('…');
+    }
+    words
 }
 
 fn credits(amount: Credits) -> String {

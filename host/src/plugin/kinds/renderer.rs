@@ -5,6 +5,7 @@ mod blame;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use lru::LruCache;
 use wasmtime::component::ResourceAny;
@@ -162,6 +163,16 @@ impl Renderer {
         }
     }
 
+    /// A version that is to blame came to this limit in a call for a message.
+    pub(in crate::plugin) fn refuse(&self, key: VersionKey, failure: &CallFailure) {
+        self.history.refuse(key, failure, Instant::now());
+    }
+
+    /// The limit that a version comes to whatever the data, where it is not to be called now.
+    pub(in crate::plugin) fn refused(&self, key: VersionKey) -> Option<CallFailure> {
+        self.history.refused(key, Instant::now())
+    }
+
     async fn fresh(&self, ctx: &CallContext) -> Result<Warm, CallFailure> {
         let instance = self.generation.instance(CallPurpose::of(ctx)).await?;
         Ok(Warm::new(instance, self.max_weight))
@@ -236,7 +247,8 @@ impl Warm {
     }
 
     fn rendered(&mut self, key: VersionKey, history: &RenderHistory) {
-        if let Some(kept) = self.compiled.peek_mut(&key).filter(|kept| !kept.rendered) {
+        let is_news = |kept: &&mut Kept| !kept.rendered || history.refuses_any();
+        if let Some(kept) = self.compiled.peek_mut(&key).filter(is_news) {
             kept.rendered = true;
             history.record_success(key);
         }

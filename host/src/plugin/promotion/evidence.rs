@@ -9,8 +9,7 @@ use futures_util::future::BoxFuture;
 
 use crate::plugin::config::binding::{Binding, Scope};
 use crate::plugin::config::slot::SlotName;
-use crate::plugin::kinds::renderer::Template;
-use crate::plugin::records::Call;
+use crate::plugin::records::{Call, Input};
 use crate::plugin::runtime::kind::Kind;
 
 /// Where the evidence is. The store is beside the plugins, not below them, so the server brings it.
@@ -24,8 +23,9 @@ pub trait Evidence: Debug + Send + Sync {
     /// The accounts whose mail a binding can cover.
     fn accounts(&self, binding: Binding) -> BoxFuture<'static, Found<Vec<Owner>>>;
 
-    /// The templates that an account has published.
-    fn templates(&self, owner: Owner) -> BoxFuture<'static, Found<Vec<Published>>>;
+    /// What an account has published for plugins of a kind to turn into mail or HTML: templates for a renderer, their
+    /// MJML for a compiler. The account of [`Owner::server`] has what all accounts share.
+    fn templates(&self, kind: Kind, owner: Owner) -> BoxFuture<'static, Found<Vec<Published>>>;
 }
 
 /// Evidence, or why it cannot be had.
@@ -42,13 +42,13 @@ pub struct Owner {
     pub plan: String,
 }
 
-/// A published version of a template.
+/// A published version of a template, in one of its locales.
 #[derive(Debug, Clone)]
 pub struct Published {
-    /// As the renderer gets it.
-    pub template: Template,
-    /// Data that it can be tried with, as JSON text: its author's example.
-    pub trial_data: String,
+    pub slug: String,
+    pub revision: u64,
+    /// As the plugin gets it. A renderer gets it with data that it can be tried with: its author's example.
+    pub input: Input,
 }
 
 impl EvidenceError {
@@ -60,6 +60,12 @@ impl EvidenceError {
 }
 
 impl Owner {
+    /// Nobody: what all accounts share.
+    #[must_use]
+    pub fn server() -> Self {
+        Self { account: String::new(), plan: String::new() }
+    }
+
     /// A call for this account that a plugin with that binding could answer.
     #[must_use]
     pub fn scope<'a>(&'a self, binding: &'a Binding) -> Scope<'a> {

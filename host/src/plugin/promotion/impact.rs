@@ -1,5 +1,5 @@
 //! What would change if a candidate were live: recorded calls are made to both, and published
-//! templates are rendered by both.
+//! templates are rendered, or their MJML compiled, by both.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -32,7 +32,7 @@ pub struct Impact {
     pub groups: Vec<Group>,
     /// The first differences.
     pub differences: Vec<Difference>,
-    /// What the candidate makes of published templates; for renderers.
+    /// What the candidate makes of published templates; for renderers and MJML compilers.
     pub templates: Templates,
 }
 
@@ -41,25 +41,29 @@ pub struct Impact {
 #[schema(as = ImpactOnTemplates)]
 #[serde(rename_all = "camelCase")]
 pub struct Templates {
-    /// Templates that were compiled, and rendered with their examples.
+    /// Templates that were compiled, and by a renderer rendered with their examples; each locale counts.
     pub checked: u32,
     /// How many the candidate serves worse than the active version.
     pub failed: u32,
     /// The first of them.
-    pub failures: Vec<TemplateFailure>,
+    pub failures: Vec<TemplateChange>,
+    /// How many an MJML compiler makes other HTML or other warnings of: they change with their next version.
+    pub changed: u32,
+    /// The first of them.
+    pub changes: Vec<TemplateChange>,
 }
 
-/// A published template that a candidate serves worse than the active version.
+/// A published template that a candidate serves worse than the active version, or otherwise.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TemplateFailure {
-    /// The account that published the template.
+pub struct TemplateChange {
+    /// The account that published the template; empty for a layout of the server.
     pub account: String,
     /// The slug of the template.
     pub template: String,
     /// The published revision.
     pub revision: u64,
-    /// What is worse.
+    /// What is worse, or where the answers differ.
     pub reason: String,
 }
 
@@ -107,33 +111,57 @@ impl Impact {
     }
 }
 
-/// Why the candidate serves a published template worse than the active version, if it does.
-pub async fn worse_on(
+/// What a candidate makes of a published template, beside the active version.
+#[derive(Debug)]
+pub enum Served {
+    Alike,
+    Worse(String),
+    Otherwise(String),
+}
+
+/// Gives a published template to the candidate, and to the active version where that says more.
+pub async fn served(
     live: &InstalledPlugin,
     candidate: &InstalledPlugin,
     published: &Published,
     context: CallContext,
-) -> Option<String> {
-    let (template, data) = (published.template.clone(), published.trial_data.clone());
-    let input = Input::Render { template, data };
-    let call = Call { context, settings: None, input };
+) -> Served {
+    let call = Call { context, settings: None, input: published.input.clone() };
     let (after, _) = candidate.dry_run(&call).await;
-    // Most are, and the active version need not be asked then.
-    if send_outcome::has_all_parts(&published.template, &after) {
-        return None;
+    if let Input::Render { template, .. } = &published.input
+        && send_outcome::has_all_parts(template, &after)
+    {
+        // Most are, and the active version need not be asked then.
+        return Served::Alike;
     }
     let (before, _) = live.dry_run(&call).await;
-    send_outcome::regression(Kind::Renderer, &before, &after)
+    if let Some(reason) = send_outcome::regression(call.kind(), &before, &after) {
+        return Served::Worse(reason);
+    }
+    match compare(&call, &before, &after) {
+        // A renderer is compared on what is in its recorded calls.
+        Some(difference) if call.kind() == Kind::Mjml => {
+            Served::Otherwise(difference.lines.join("; "))
+        }
+        Some(_) | None => Served::Alike,
+    }
 }
 
 impl Templates {
-    /// Notes a failure, within the bound of the list.
-    pub fn list(&mut self, owner: &Owner, published: &Published, reason: String) {
-        if self.failures.len() < MAX_LISTED {
-            self.failures.push(TemplateFailure {
+    /// Counts what was made of a template, and lists it within the bound.
+    pub fn note(&mut self, owner: &Owner, published: &Published, served: Served) {
+        self.checked += 1;
+        let (count, listed, reason) = match served {
+            Served::Alike => return,
+            Served::Worse(reason) => (&mut self.failed, &mut self.failures, reason),
+            Served::Otherwise(reason) => (&mut self.changed, &mut self.changes, reason),
+        };
+        *count += 1;
+        if listed.len() < MAX_LISTED {
+            listed.push(TemplateChange {
                 account: owner.account.clone(),
-                template: published.template.slug.clone(),
-                revision: published.template.revision,
+                template: published.slug.clone(),
+                revision: published.revision,
                 reason,
             });
         }

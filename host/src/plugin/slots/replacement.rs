@@ -1,16 +1,16 @@
 //! What a candidate would replace, and what would change then.
 
 use super::plugins::Plugins;
-use crate::plugin::config::binding::Scope;
+use crate::plugin::config::binding::{Binding, Scope};
 use crate::plugin::config::slot::SlotName;
-use crate::plugin::promotion::evidence::{Evidence, EvidenceError};
-use crate::plugin::promotion::impact::{Impact, Templates, worse_on};
+use crate::plugin::promotion::evidence::{Evidence, EvidenceError, Owner};
+use crate::plugin::promotion::impact::{Impact, Templates, served};
 use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::runtime::kind::Kind;
 
 impl Plugins {
-    /// Compares a candidate with the active plugin: recorded calls go to both, and a renderer also renders the
-    /// published templates.
+    /// Compares a candidate with the active plugin: recorded calls go to both, a renderer also renders the published
+    /// templates, and an MJML compiler compiles their MJML.
     ///
     /// # Errors
     /// The evidence cannot be had.
@@ -31,7 +31,7 @@ impl Plugins {
             }
         }
         let mut impact = Impact::on_calls(&live, candidate, &calls).await;
-        if kind == Kind::Renderer {
+        if matches!(kind, Kind::Renderer | Kind::Mjml) {
             impact.templates = self.on_templates(candidate, evidence).await?;
         }
         Ok(impact)
@@ -49,8 +49,7 @@ impl Plugins {
         slots
     }
 
-    /// Compiles every template that the candidate would render and renders its example, by the
-    /// candidate and by the active version.
+    /// Gives every published template that the candidate would get to the candidate and to the active version.
     async fn on_templates(
         &self,
         candidate: &InstalledPlugin,
@@ -58,17 +57,18 @@ impl Plugins {
     ) -> Result<Templates, EvidenceError> {
         let binding = &candidate.config().binding;
         let mut templates = Templates::default();
-        for owner in evidence.accounts(binding.clone()).await? {
+        let mut owners = evidence.accounts(binding.clone()).await?;
+        if *binding == Binding::Server {
+            owners.push(Owner::server());
+        }
+        for owner in owners {
             let scope = owner.scope(binding);
             let Some(live) = self.replaced_by(candidate, &scope) else { continue };
-            for published in evidence.templates(owner.clone()).await? {
+            for published in evidence.templates(candidate.kind(), owner.clone()).await? {
                 tokio::task::yield_now().await;
-                templates.checked += 1;
-                let reason = worse_on(&live, candidate, &published, self.context(String::new()));
-                if let Some(reason) = reason.await {
-                    templates.failed += 1;
-                    templates.list(&owner, &published, reason);
-                }
+                let context = self.context(String::new());
+                let served = served(&live, candidate, &published, context).await;
+                templates.note(&owner, &published, served);
             }
         }
         Ok(templates)

@@ -7,6 +7,7 @@ mod observed_call;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::plugin::config::binding::Scope;
 use crate::plugin::config::slot::OnFailure;
@@ -173,7 +174,8 @@ impl Table {
     }
 
     /// Renders every part of a published version; `data` is JSON text. Where the data comes to a limit,
-    /// the version's example says whether the template is to blame.
+    /// the version's example says whether the template is to blame; one that fails its example is then refused for a
+    /// while without a call.
     pub async fn render(
         &self,
         scope: &Scope<'_>,
@@ -184,6 +186,13 @@ impl Table {
         data: &String,
     ) -> Called<Result<renderer::Output, Unrendered>> {
         let installed = choose(&self.renderers, scope);
+        let identity = installed.plugin.generation().identity();
+        if let Some(failure) = installed.plugin.refused(key) {
+            let summary = ("failed", Some(failure.to_string()));
+            let decision = Decision::new(Renderer::KIND, identity, summary, Duration::ZERO);
+            let result = Ok(Err(Unrendered::TooMuchWork(Blame::Template, failure)));
+            return Called { result, decision, failed: None };
+        }
         let version = || Some(Version { key, example: example() });
         let observed = ObservedCall {
             shadows: &self.shadows,
@@ -203,13 +212,15 @@ impl Table {
         };
         let run = installed.plugin.render(scope.owner(), Some(key), &template, ctx, data);
         let outcome = observed.run(Renderer::KIND, run, answer::output).await;
-        let identity = installed.plugin.generation().identity();
         let result = match outcome.result {
             Ok(answer) => rendered(identity, answer),
             Err(failure) if failure.is_limit_of("render") => {
                 let owner = scope.owner();
                 let blame =
                     installed.plugin.blame(owner, key, &template, ctx, data, &example()).await;
+                if blame == Blame::Template {
+                    installed.plugin.refuse(key, &failure);
+                }
                 Ok(Err(Unrendered::TooMuchWork(blame, failure)))
             }
             Err(failure) => Err(failure),

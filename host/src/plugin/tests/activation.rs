@@ -7,7 +7,7 @@ use super::fixture::{PLAN, PluginHost, RENDERER, TestDirs, TestEvidence};
 use crate::plugin::config::slot::{Activation, ImpactRule};
 use crate::plugin::kinds::renderer::Template;
 use crate::plugin::promotion::evidence::Published;
-use crate::plugin::records::Call;
+use crate::plugin::records::{Call, Input};
 use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::stage::Stage;
 use crate::plugin::slots::status::{CandidateStatus, SlotStatus};
@@ -183,7 +183,8 @@ async fn an_installed_component_becomes_live_by_the_rules_that_came_with_it() {
 
 fn published(slug: &str, text: &str) -> Published {
     let template = Template { slug: slug.to_owned(), ..super::text_template(text) };
-    Published { template, trial_data: r#"{"name":"Ada"}"#.to_owned() }
+    let data = r#"{"name":"Ada"}"#.to_owned();
+    Published { slug: slug.to_owned(), revision: 1, input: Input::Render { template, data } }
 }
 
 fn renderer(name: &'static str) -> impl Fn(&SlotStatus) -> Option<CandidateStatus> {
@@ -209,7 +210,7 @@ async fn a_renderer_that_breaks_a_published_template_waits_for_the_operator() {
     assert_eq!((failure.template.as_str(), failure.account.as_str()), ("bad", "acc_1"));
     assert!(failure.reason.contains("trapped in render"), "{}", failure.reason);
     let why = candidate.waits.expect("a reason");
-    assert_eq!(why, "1 published templates would not render as now");
+    assert_eq!(why, "1 published templates would not be served as now");
     assert_eq!(dear_ada(&host.plugins).await, ["Hi Ada", "Dear Ada"], "the live one renders");
     host.order(RENDERER, Order::Activate).await.expect("the operator may");
     host.live(RENDERER, "poison-renderer").await;

@@ -2,12 +2,16 @@
 //! stays. Data that a template cannot take is refused, and the template stays.
 
 use super::fixture::{PluginHost, RENDERER, TestDirs, marked};
-use super::{NOW, TemplateId, VersionKey, dear_ada, plugins, render_version};
+use super::{
+    ANYBODY, NOW, TemplateId, VersionKey, dear_ada, plugins, render_version, text_template,
+};
 use crate::plugin::Options;
 use crate::plugin::kinds::renderer::{Blame, Body};
 use crate::plugin::promotion::builtin;
 use crate::plugin::runtime::error::CallFailure;
+use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::limits::Limits;
+use crate::plugin::runtime::log::CallPurpose;
 use crate::plugin::slots::status::SlotStatus;
 use crate::plugin::slots::table::Unrendered;
 
@@ -144,6 +148,32 @@ async fn a_template_that_renders_no_data_is_to_blame() {
     assert_eq!(blame("Ada").await, Blame::Data);
     assert_eq!(blame("Ben").await, Blame::Data);
     assert_eq!(blame("Cy").await, Blame::Template);
+}
+
+#[tokio::test]
+async fn a_template_that_fails_its_example_is_not_called_with_each_send() {
+    let plugins = plugins(Limits::default()).await;
+    let key = version();
+    let endless = || text_template("{% for i in (1..1000000000) %}{% endfor %}");
+    let (context, table) = (plugins.context("test".to_owned()), plugins.table());
+    let render = async |data: &str| {
+        let data = data.to_owned();
+        let example = || ADA.to_owned();
+        let called = table.render(&ANYBODY, key, endless, example, &context, &data).await;
+        too_much_work(called.result.map(|it| it.map(|output| output.bodies)))
+    };
+    let (blame, first) = render(ADA).await;
+    assert_eq!(blame, Blame::Template);
+    // From now on it costs nothing.
+    let live = table.serving(Kind::Renderer, &ANYBODY);
+    let (calls, cpu) = (live.stats().calls(), live.cpu(CallPurpose::Service));
+    for name in ["Ada", "Ben", "Cy"] {
+        let (blame, failure) = render(&format!(r#"{{"name":"{name}"}}"#)).await;
+        assert_eq!((blame, failure.limit()), (Blame::Template, first.limit()));
+    }
+    assert_eq!((live.stats().calls(), live.cpu(CallPurpose::Service)), (calls, cpu));
+    let another = render_version(&plugins, version(), "Dear {{ name }}", ADA).await;
+    another.expect("answered").expect("no other template is refused");
 }
 
 #[tokio::test]

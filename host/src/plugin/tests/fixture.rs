@@ -62,8 +62,9 @@ impl Evidence for TestEvidence {
         Box::pin(async move { Ok(vec![owner]) })
     }
 
-    fn templates(&self, _owner: Owner) -> BoxFuture<'static, Found<Vec<Published>>> {
-        let templates = self.templates.clone();
+    fn templates(&self, kind: Kind, owner: Owner) -> BoxFuture<'static, Found<Vec<Published>>> {
+        let is_asked_for = |it: &&Published| it.input.kind() == kind && !owner.account.is_empty();
+        let templates = self.templates.iter().filter(is_asked_for).cloned().collect();
         Box::pin(async move { Ok(templates) })
     }
 }

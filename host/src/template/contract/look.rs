@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ptr;
 
-use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::member::Member;
+use super::member::{Member, Whole};
 use crate::template::variable::{VariableFormat, VariableType};
 
 /// Faults of the data of one send that are looked for; a list may hold many.
@@ -20,7 +20,8 @@ pub const MAX_UNREAD_CHARS: usize = 100;
 #[derive(Debug, Default)]
 pub struct DataCheck {
     pub faults: Vec<DataFault>,
-    /// At most one more than [`MAX_UNREAD_NAMED`]; within bounds, and without control characters.
+    /// At most one more than [`MAX_UNREAD_NAMED`]; within bounds, and without control characters. A member of the items
+    /// of a list is named once, as `items[].price`.
     pub unread: Vec<String>,
 }
 
@@ -62,7 +63,11 @@ impl std::fmt::Display for Wanted {
 
 /// What was found so far.
 #[derive(Default)]
-pub struct Looked(DataCheck);
+pub struct Looked<'m> {
+    found: DataCheck,
+    /// In which object each unread member stands, and its name: the items of a list have them all alike.
+    unread_in: Vec<(&'m Member, Box<str>)>,
+}
 
 /// The way to a value, from the inside out.
 #[derive(Clone, Copy)]
@@ -81,13 +86,29 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-impl Looked {
+impl Place<'_> {
+    /// The same of all items, as in `items[].price`.
+    fn of_each_item(&self) -> String {
+        match self {
+            Self::Name(None, name) => (*name).to_owned(),
+            Self::Name(Some(around), name) => format!("{}.{name}", around.of_each_item()),
+            Self::Item(around, _) => format!("{}[]", around.of_each_item()),
+        }
+    }
+}
+
+impl<'m> Looked<'m> {
     /// Looks at a member of the data: its name and its value are JSON text.
-    pub fn member(&mut self, data: &Member, name: &str, value: &str) {
+    pub fn member(&mut self, data: &'m Member, name: &str, value: &str) {
         let name = unquoted(name);
         let place = Place::Name(None, &name);
-        let Some(member) = data.member(&name) else { return self.unread(place) };
-        if !member.demands && (member.whole || !value.starts_with('{')) {
+        let Some((_, member)) = data.member(&name) else { return self.unread(data, place) };
+        let may_be_unread = match value.as_bytes().first() {
+            Some(b'{') => member.whole == Whole::No,
+            Some(b'[') => member.whole != Whole::Yes && member.item.is_some(),
+            _ => false,
+        };
+        if !member.demands && !may_be_unread {
             return;
         }
         if member.is_leaf() && member.format.is_none() {
@@ -100,29 +121,36 @@ impl Looked {
             return;
         }
         let mut deserializer = serde_json::Deserializer::from_str(value);
-        let look = Look { member, place, is_read: member.whole, found: self };
+        let look = Look { member, place, is_read: false, looked: self };
         let read = look.deserialize(&mut deserializer);
         debug_assert!(read.is_ok(), "the data was read as JSON before: {read:?}");
     }
 
     pub fn end(self) -> DataCheck {
-        self.0
+        self.found
     }
 
     fn fault(&mut self, place: Place<'_>, wanted: Wanted) {
-        if self.0.faults.len() < MAX_DATA_FAULTS {
-            self.0.faults.push(DataFault { path: place.to_string(), wanted });
+        if self.found.faults.len() < MAX_DATA_FAULTS {
+            self.found.faults.push(DataFault { path: place.to_string(), wanted });
         }
     }
 
-    fn unread(&mut self, place: Place<'_>) {
+    /// Nothing reads the place, which is a member of what `around` says.
+    fn unread(&mut self, around: &'m Member, place: Place<'_>) {
         // Paths do not say whether a dot is part of a name: such a name may be read.
         let Place::Name(_, name) = place else { return };
-        if self.0.unread.len() <= MAX_UNREAD_NAMED && !name.contains(['.', '[']) {
-            let path = place.to_string();
-            let shown = path.chars().filter(|c| !c.is_control()).take(MAX_UNREAD_CHARS);
-            self.0.unread.push(shown.collect());
+        if self.found.unread.len() > MAX_UNREAD_NAMED || name.contains(['.', '[']) {
+            return;
         }
+        let is_same = |(at, it): &(&Member, Box<str>)| ptr::eq(*at, around) && **it == *name;
+        if self.unread_in.iter().any(is_same) {
+            return;
+        }
+        self.unread_in.push((around, name.into()));
+        let path = place.of_each_item();
+        let shown = path.chars().filter(|c| !c.is_control()).take(MAX_UNREAD_CHARS);
+        self.found.unread.push(shown.collect());
     }
 }
 
@@ -147,17 +175,13 @@ fn type_of(value: &str) -> Option<VariableType> {
     }
 }
 
-/// The name of a member, borrowed where it has no escapes.
-#[derive(Deserialize)]
-struct Name<'d>(#[serde(borrow)] Cow<'d, str>);
-
 /// Looks at one value.
-struct Look<'m, 'p, 'f> {
+struct Look<'m, 'p, 'l> {
     member: &'m Member,
     place: Place<'p>,
-    /// Whether it is read with all that is in it, or something around it is.
+    /// Whether something around it is read with all that is in it.
     is_read: bool,
-    found: &'f mut Looked,
+    looked: &'l mut Looked<'m>,
 }
 
 impl Look<'_, '_, '_> {
@@ -165,7 +189,7 @@ impl Look<'_, '_, '_> {
     fn is(&mut self, found: VariableType) -> bool {
         let wanted = self.member.value_type.filter(|wanted| *wanted != found);
         if let Some(wanted) = wanted {
-            self.found.fault(self.place, Wanted::Type(wanted));
+            self.looked.fault(self.place, Wanted::Type(wanted));
         }
         wanted.is_none()
     }
@@ -175,7 +199,7 @@ impl Look<'_, '_, '_> {
             && let Some(format @ VariableFormat::Money) = self.member.format
             && !is_whole
         {
-            self.found.fault(self.place, Wanted::Format(format));
+            self.looked.fault(self.place, Wanted::Format(format));
         }
     }
 }
@@ -225,14 +249,16 @@ impl<'de> Visitor<'de> for Look<'_, '_, '_> {
             && let Some(format) = self.member.format
             && !format.holds_text(text)
         {
-            self.found.fault(self.place, Wanted::Format(format));
+            self.looked.fault(self.place, Wanted::Format(format));
         }
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
         let is_list = self.is(VariableType::Array);
-        let is_looked_at = |it: &&Member| is_list && (it.demands || !self.is_read);
+        let is_read = self.is_read || self.member.whole == Whole::Yes;
+        let may_be_unread = |it: &Member| !is_read && it.whole != Whole::Yes;
+        let is_looked_at = |it: &&Member| is_list && (it.demands || may_be_unread(it));
         let Some(item) = self.member.item.as_deref().filter(is_looked_at) else {
             while items.next_element::<IgnoredAny>()?.is_some() {}
             return Ok(());
@@ -240,8 +266,7 @@ impl<'de> Visitor<'de> for Look<'_, '_, '_> {
         let mut index = 0;
         loop {
             let place = Place::Item(&self.place, index);
-            let is_read = self.is_read || item.whole;
-            let look = Look { member: item, place, is_read, found: &mut *self.found };
+            let look = Look { member: item, place, is_read, looked: &mut *self.looked };
             if items.next_element_seed(look)?.is_none() {
                 return Ok(());
             }
@@ -255,19 +280,54 @@ impl<'de> Visitor<'de> for Look<'_, '_, '_> {
             while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
             return Ok(());
         }
-        while let Some(Name(name)) = entries.next_key()? {
-            let place = Place::Name(Some(&self.place), &name);
-            if let Some(member) = self.member.member(&name) {
-                let is_read = self.is_read || member.whole;
-                let look = Look { member, place, is_read, found: &mut *self.found };
-                entries.next_value_seed(look)?;
-            } else {
-                entries.next_value::<IgnoredAny>()?;
-                if !self.is_read {
-                    self.found.unread(place);
+        let is_read = self.is_read || self.member.whole != Whole::No;
+        while let Some(name) = entries.next_key_seed(NameIn(self.member))? {
+            match name {
+                Name::Known(name, member) => {
+                    let place = Place::Name(Some(&self.place), name);
+                    let look = Look { member, place, is_read, looked: &mut *self.looked };
+                    entries.next_value_seed(look)?;
+                }
+                Name::Other(name) => {
+                    entries.next_value::<IgnoredAny>()?;
+                    if !is_read {
+                        let place = Place::Name(Some(&self.place), &name);
+                        self.looked.unread(self.member, place);
+                    }
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// Reads a name in an object: one that something is known of is not copied.
+struct NameIn<'m>(&'m Member);
+
+enum Name<'m> {
+    Known(&'m str, &'m Member),
+    Other(String),
+}
+
+impl<'de, 'm> DeserializeSeed<'de> for NameIn<'m> {
+    type Value = Name<'m>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Name<'m>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'m> Visitor<'_> for NameIn<'m> {
+    type Value = Name<'m>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Name<'m>, E> {
+        Ok(match self.0.member(name) {
+            Some((name, member)) => Name::Known(name, member),
+            None => Name::Other(name.to_owned()),
+        })
     }
 }

@@ -9,8 +9,7 @@ pub struct Member {
     pub format: Option<VariableFormat>,
     /// Whether a send without it is refused, where what is around it is there.
     pub required: bool,
-    /// Whether the value is read as it is, with all that is in it.
-    pub whole: bool,
+    pub whole: Whole,
     /// The members of an object, by name in their order.
     pub members: Vec<(Box<str>, Member)>,
     /// Each item of a list.
@@ -19,12 +18,28 @@ pub struct Member {
     pub demands: bool,
 }
 
+/// Whether a value is read as it is, with all that is in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Whole {
+    #[default]
+    No,
+    /// Where it is a list, without its items: a loop that reads members of these reads nothing else of them.
+    ButItems,
+    Yes,
+}
+
+/// What there is in a place, or in one within it.
+struct Within {
+    demands: bool,
+    is_read: bool,
+}
+
 impl Member {
-    /// The member of that name.
+    /// The member of that name, with its name.
     #[must_use]
-    pub fn member(&self, name: &str) -> Option<&Self> {
+    pub fn member(&self, name: &str) -> Option<(&str, &Self)> {
         let at = self.members.binary_search_by(|(it, _)| (**it).cmp(name)).ok()?;
-        self.members.get(at).map(|(_, member)| member)
+        self.members.get(at).map(|(name, member)| (&**name, member))
     }
 
     /// Whether it is no more than a value, as far as is known.
@@ -41,28 +56,53 @@ impl Member {
                 self.value_type = variable.value_type;
                 self.format = variable.format;
                 self.required = variable.required;
-                self.whole |= !variable.declared_only;
+                if !variable.declared_only {
+                    self.read_whole(Whole::ButItems);
+                }
             }
             Step::Name(name) => {
                 // Of a list, an object or a text as it is.
-                self.whole |= matches!(name, "first" | "last" | "size");
+                match name {
+                    "first" | "last" => self.read_whole(Whole::Yes),
+                    "size" => self.read_whole(Whole::ButItems),
+                    _ => {}
+                }
                 self.below(name).add(rest, variable);
             }
             Step::Each => self.item.get_or_insert_default().add(rest, variable),
-            Step::Other => self.whole = true,
+            Step::Other => self.read_whole(Whole::Yes),
         }
     }
 
-    /// Notes where something is declared, and whether it is so anywhere.
-    pub fn note_demands(&mut self) -> bool {
-        self.demands = self.value_type.is_some() || self.format.is_some();
+    fn read_whole(&mut self, whole: Whole) {
+        self.whole = self.whole.max(whole);
+    }
+
+    /// Notes where something is declared, and what is read as it is: once all is added.
+    pub fn settle(&mut self) {
+        self.within();
+    }
+
+    fn within(&mut self) -> Within {
+        let mut all = Within {
+            demands: self.value_type.is_some() || self.format.is_some(),
+            is_read: self.whole != Whole::No,
+        };
         for (_, member) in &mut self.members {
-            self.demands |= member.note_demands();
+            let inner = member.within();
+            all.demands |= inner.demands;
+            all.is_read |= inner.is_read;
         }
-        if let Some(item) = &mut self.item {
-            self.demands |= item.note_demands();
+        let item = self.item.as_mut().map(|item| item.within());
+        if self.whole == Whole::ButItems && !item.as_ref().is_some_and(|it| it.is_read) {
+            self.whole = Whole::Yes;
         }
-        self.demands
+        if let Some(item) = item {
+            all.demands |= item.demands;
+            all.is_read |= item.is_read;
+        }
+        self.demands = all.demands;
+        all
     }
 
     fn below(&mut self, name: &str) -> &mut Self {

@@ -114,14 +114,37 @@ fn what_nothing_reads_is_named_and_what_may_be_read_is_not() {
         "whole": {"any": 1}, "rows": [{"b": 1}], "list": {"a": 1}, "ü": 1,
         "unread": {"a": 1}, "a.b": 1, "quo\"te\u{0}": 1,
     });
-    assert_eq!(check(&variables, &data).unread, ["user.age", "unread", "quo\"te"]);
+    assert_eq!(check(&variables, &data).unread, ["user.age", "items[].other", "unread", "quo\"te"]);
     // Types do not change what is read.
     let typed =
         ["user!:object", "user.name:string", "items:array", "items[].price:number", "whole:object"];
     let data = json!({
         "user": {"name": "Ada", "age": 1}, "items": [{"price": 1, "other": 2}], "whole": {"any": 1},
     });
-    assert_eq!(check(&typed, &data).unread, ["user.age"]);
+    assert_eq!(check(&typed, &data).unread, ["user.age", "items[].other"]);
+}
+
+#[test]
+fn a_member_of_items_is_named_once_and_only_where_the_items_are_not_read_as_they_are() {
+    let data = json!({"items": [
+        {"price": 1, "other": 2, "tags": [{"name": "a", "color": "red"}]},
+        {"price": 2, "other": 3, "more": 4, "tags": [{"color": "blue"}]},
+        5, null, [],
+    ]});
+    let unread = |variables: &[&str]| check(variables, &data).unread;
+    let looped = ["items", "items[].price", "items[].tags", "items[].tags[].name"];
+    assert_eq!(unread(&looped), ["items[].other", "items[].tags[].color", "items[].more"]);
+    for also in ["items[]", "items.first.x", "items[0].x", "items[-1]"] {
+        let variables: Vec<&str> = looped.iter().copied().chain([also]).collect();
+        assert!(unread(&variables).is_empty(), "{also}");
+    }
+    let sized = ["items.size", "items[].price", "items[].tags"];
+    assert_eq!(unread(&sized), ["items[].other", "items[].more"]);
+    // What is declared of items that are read as they are does not make others unread.
+    assert!(unread(&["items", "items[].price!:number"]).is_empty());
+    // A loop over an object reads all of it.
+    let object = json!({"of": {"a": 1, "b": 2}});
+    assert!(check(&["of", "of[].x", "of.a"], &object).unread.is_empty());
 }
 
 #[test]

@@ -75,6 +75,8 @@ fn variables_are_known_with_their_paths_and_whether_they_are_required() {
         "e?",
         "f?",
         "g",
+        // `items[0]` may be any of them, with all that is in it.
+        "items[]?",
     ];
     assert_eq!(variables(html), expected);
 }

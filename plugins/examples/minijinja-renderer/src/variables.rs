@@ -3,6 +3,10 @@
 //! minijinja's own `undeclared_variables` has names and attributes. It does not say what a loop goes
 //! over, nor whether something is read in every render, so the tree is walked here: what stands in
 //! a branch, in a condition, or before `default` or `is defined` is optional; the rest is required.
+//! Where members of a list's items are read in a loop, and the list is read in another way too, the items
+//! are named besides (`items[]`): without that, what is not named of them counts as unread.
+
+use std::collections::BTreeSet;
 
 use minijinja::machinery::ast::{BinOpKind, CallArg, Expr, Stmt};
 use minijinja::machinery::parse;
@@ -44,6 +48,7 @@ pub fn read<'s>(
         label: String::new(),
         locals: Vec::new(),
         found: Vec::new(),
+        whole: BTreeSet::new(),
         faults: Vec::new(),
         depth: 0,
         branches: 0,
@@ -51,6 +56,7 @@ pub fn read<'s>(
     for label in labels {
         walk.source(label);
     }
+    walk.name_items_of_whole_lists();
     if walk.faults.is_empty() { Ok(walk.found) } else { Err(walk.faults) }
 }
 
@@ -62,6 +68,8 @@ struct Walk<'w> {
     /// Names of the template's own, each with the path that it stands for, if it is one.
     locals: Vec<(String, Option<String>)>,
     found: Vec<Variable>,
+    /// Paths that are read with all that is in them.
+    whole: BTreeSet<String>,
     faults: Vec<Diagnostic>,
     depth: usize,
     /// How many branches are around, in which nothing is required.
@@ -104,8 +112,12 @@ impl<'w> Walk<'w> {
             Stmt::EmitExpr(it) => self.expression(&it.expr),
             Stmt::EmitRaw(_) => {}
             Stmt::ForLoop(it) => {
-                self.expression(&it.iter);
-                let list = self.path(&it.iter).map(|path| format!("{path}[]"));
+                let list = self.path(&it.iter);
+                match &list {
+                    Some(path) => self.note(path.clone()),
+                    None => self.expression(&it.iter),
+                }
+                let list = list.map(|path| format!("{path}[]"));
                 let locals = self.locals.len();
                 self.assign(&it.target, list);
                 if let Some(filter) = &it.filter_expr {
@@ -178,6 +190,7 @@ impl<'w> Walk<'w> {
 
     fn expression(&mut self, it: &Expr<'_>) {
         if let Some(path) = self.path(it) {
+            self.whole.insert(path.clone());
             return self.note(path);
         }
         match it {
@@ -313,6 +326,16 @@ impl<'w> Walk<'w> {
             }
             _ => None,
         }
+    }
+
+    fn name_items_of_whole_lists(&mut self) {
+        let items = |list: &String| format!("{list}[]");
+        let of_lists = self.whole.iter().map(items);
+        let named: Vec<String> = of_lists
+            .filter(|items| self.found.iter().any(|it| it.path.starts_with(items)))
+            .filter(|items| self.found.iter().all(|it| it.path != *items))
+            .collect();
+        self.found.extend(named.into_iter().map(|path| Variable { path, required: false }));
     }
 
     fn note(&mut self, path: String) {

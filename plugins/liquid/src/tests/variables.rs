@@ -203,3 +203,45 @@ fn an_include_names_its_value_and_its_arguments_as_the_render_does() {
         ["x?", "a?", "order?", "order.name", "a.c"]
     );
 }
+
+#[test]
+fn items_are_named_where_a_list_is_read_as_it_is_beside_a_loop_over_members() {
+    let looped = "{% for i in items %}{{ i.price }}{% endfor %}";
+    let with = |more: &str| {
+        let found = of(&format!("{looped}{more}"));
+        found.iter().any(|it| it.trim_end_matches('?') == "items[]")
+    };
+    for whole in [
+        "{{ items | json }}",
+        "{{ items | map: 'name' | join }}",
+        "{% assign s = items | sort: 'name' %}{% for i in s %}{{ i.name }}{% endfor %}",
+        "{% assign s = items %}{{ s | json }}",
+        "{% for i in items %}{{ i }}{% endfor %}",
+        "{{ items[n].name }}",
+        "{% if items contains x %}y{% endif %}",
+        "{% if items == x %}y{% endif %}",
+        "{% if x %}{% assign s = items %}{% else %}{% assign s = x %}{% endif %}{{ s[0].name }}",
+        "{% include n, rows: items %}",
+    ] {
+        assert!(with(whole), "{whole}");
+    }
+    for other in [
+        "",
+        "{{ items | size }}{{ items.size }}",
+        "{% if items %}{% endif %}{% if items == empty %}{% endif %}{% unless items.size > 1 %}{% endunless %}",
+        "{% assign s = items %}{% for i in s %}{{ i.name }}{% endfor %}",
+        "{% for i in items limit: 3 %}{{ i.name | upcase }}{% endfor %}",
+    ] {
+        assert!(!with(other), "{other}");
+    }
+    assert_eq!(of("{{ items | json }}"), ["items"], "no member is named");
+    let mut it = template(&[(
+        Part::Text,
+        "{% render 'rows', rows: items %}{% render 'row' for items as it %}",
+    )]);
+    it = with_partials(
+        it,
+        &[("rows", "{% for i in rows %}{{ i.a }}{% endfor %}"), ("row", "{{ it.b }}")],
+    );
+    assert_eq!(variables(&it), ["items", "items[].a", "items[].b"]);
+}

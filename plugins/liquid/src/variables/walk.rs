@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::{Reading, Reads, Step, Uses};
 use crate::ast::{
     Arm, Bound, Call, CallScope, Comparison, Condition, CycleName, Expr, For, Literal, Node,
-    Offset, Path, Primary, Root, Segment, own_variable,
+    Offset, Operator, Path, Primary, Root, Segment, own_variable,
 };
 use crate::filter::Run;
 use crate::machine::CALL_DEPTH;
@@ -164,7 +164,9 @@ impl<'a> Walker<'a> {
             Meaning::Own(it) => it.as_ref().clone(),
             Meaning::Alias(steps) => {
                 let mut reads = Reads::default();
-                reads.note(self.uses.position(steps), Reading::Required);
+                reads.note(self.uses.position(steps.clone()), Reading::Required);
+                // What is read of the name from here on is not followed.
+                self.uses.read_whole(steps);
                 reads
             }
         }
@@ -255,7 +257,7 @@ impl<'a> Walker<'a> {
     pub(super) fn named(&mut self, it: &'a Primary) -> Meaning {
         match self.meaning(it) {
             Some(meaning) => {
-                self.primary(it, Reading::Optional);
+                self.look_into(it, Reading::Optional);
                 meaning
             }
             None => Meaning::Own(Rc::new(self.read_by(|walk| walk.primary(it, Reading::Required)))),
@@ -271,7 +273,11 @@ impl<'a> Walker<'a> {
         } else {
             reading
         };
-        self.primary(&it.value, reading);
+        match it.filters.first() {
+            // The number of items, and nothing of them.
+            Some(first) if first.filter.name == "size" => self.look_into(&it.value, reading),
+            Some(_) | None => self.primary(&it.value, reading),
+        }
         for (i, call) in it.filters.iter().enumerate() {
             if let Run::Message = call.filter.run {
                 self.message(call, messages::key(it, i));
@@ -288,14 +294,33 @@ impl<'a> Walker<'a> {
         for Comparison { left, right, .. } in
             std::iter::once(&it.first).chain(it.rest.iter().map(|(_, it)| it))
         {
-            self.primary(left, Reading::Optional);
-            if let Some((_, right)) = right {
-                self.primary(right, Reading::Optional);
+            match right {
+                Some((Operator::Contains, right)) => {
+                    self.primary(left, Reading::Optional);
+                    self.primary(right, Reading::Optional);
+                }
+                // A list is compared with a literal by whether it is empty.
+                None | Some((_, Primary::Literal(_))) => self.look_into(left, Reading::Optional),
+                Some((_, right)) => {
+                    self.primary(left, Reading::Optional);
+                    self.primary(right, Reading::Optional);
+                }
             }
         }
     }
 
+    /// A value that is read with all that is in it.
     pub(super) fn primary(&mut self, it: &'a Primary, reading: Reading) {
+        self.look_into(it, reading);
+        if let Primary::Path(path) = it
+            && let Some(Meaning::Alias(steps)) = self.place(path)
+        {
+            self.uses.read_whole(steps);
+        }
+    }
+
+    /// A value of which nothing is read but whether it is there, how long it is, and what is named of it elsewhere.
+    fn look_into(&mut self, it: &'a Primary, reading: Reading) {
         match it {
             Primary::Literal(_) => {}
             Primary::Range(ends) => {
@@ -372,6 +397,14 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// A collection: what is read of its items is named, if it is known where they are.
+    fn looped(&mut self, it: &'a Primary, reading: Reading) {
+        match self.meaning(it) {
+            Some(_) => self.look_into(it, reading),
+            None => self.primary(it, reading),
+        }
+    }
+
     fn items_of(&self, it: &Primary) -> Meaning {
         match self.meaning(it) {
             Some(Meaning::Alias(mut steps)) => {
@@ -385,7 +418,7 @@ impl<'a> Walker<'a> {
     fn loop_over(&mut self, it: &'a For, name: &'static str) {
         let optional = it.otherwise.is_some();
         let reading = if optional { Reading::Optional } else { Reading::Looped };
-        self.primary(&it.collection, reading);
+        self.looped(&it.collection, reading);
         it.limit.iter().chain(&it.columns).for_each(|it| self.primary(it, Reading::Optional));
         if let Offset::At(it) = &it.offset {
             self.primary(it, Reading::Optional);
@@ -437,7 +470,7 @@ impl<'a> Walker<'a> {
         match &it.bound {
             Some(Bound::With(value)) => bound.push((name, self.named(value))),
             Some(Bound::For(value)) => {
-                self.primary(value, Reading::Looped);
+                self.looped(value, Reading::Looped);
                 if it.scope == CallScope::Own {
                     bound.push(("forloop", Meaning::own()));
                 }
@@ -447,7 +480,11 @@ impl<'a> Walker<'a> {
         }
         let partials = self.partials;
         // A computed name may mean any partial: what they read is not known.
-        let Some(own_name) = own_name else { return };
+        let Some(own_name) = own_name else {
+            let bound = it.bound.iter().map(|(Bound::With(value) | Bound::For(value))| value);
+            let given = it.args.iter().map(|(_, value)| value).chain(bound);
+            return given.for_each(|value| self.primary(value, Reading::Optional));
+        };
         let Some((_, unit)) = partials.get(own_name, self.mode) else {
             return;
         };

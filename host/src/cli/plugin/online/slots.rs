@@ -200,33 +200,49 @@ fn in_the_shadow(shadow: &Value) -> String {
 /// An impact in words.
 pub fn summary(impact: &Value) -> String {
     let number = |value: &Value, member: &str| value[member].as_u64().unwrap_or(0);
+    let templates = &impact["templates"];
+    let checked = number(templates, "checked");
     let of_calls = ["compared", "wouldChange", "wouldFail"].map(|it| number(impact, it));
-    let mut lines = vec![match of_calls {
-        [0, ..] => "no recorded call to compare on: send some messages first".to_owned(),
-        [compared, changed, 0] => format!("would change: {changed} of {compared}"),
-        [compared, changed, failed] => {
-            format!("would change: {changed} of {compared}, and serve {failed} worse")
+    let mut lines = match of_calls {
+        [0, ..] if checked > 0 => Vec::new(),
+        [0, ..] => {
+            vec!["no recorded call to compare on: send some messages first".to_owned()]
         }
-    }];
+        [compared, changed, 0] => vec![format!("would change: {changed} of {compared}")],
+        [compared, changed, failed] => {
+            vec![format!("would change: {changed} of {compared}, and serve {failed} worse")]
+        }
+    };
     if number(impact, "pass") > 0 {
         let (pass, still) = (number(impact, "pass"), number(impact, "wouldPass"));
         lines.push(format!("pass now: {pass}; of those, would pass: {still}"));
     }
     lines.extend(grouped(impact));
-    let templates = &impact["templates"];
-    if number(templates, "checked") > 0 {
-        let (failed, checked) = (number(templates, "failed"), number(templates, "checked"));
+    if checked > 0 {
+        let failed = number(templates, "failed");
         lines.push(format!("published templates: {failed} of {checked} would be served worse"));
     }
-    lines.extend(items_of(templates, "failures").iter().map(|it| {
+    lines.extend(templates_in(templates, "failures"));
+    if number(templates, "changed") > 0 {
+        let changed = number(templates, "changed");
+        lines.push(format!(
+            "published templates: {changed} of {checked} would be compiled otherwise in their next version"
+        ));
+    }
+    lines.extend(templates_in(templates, "changes"));
+    lines.join("\n")
+}
+
+/// Templates that are listed, a line for each.
+fn templates_in<'a>(templates: &'a Value, list: &str) -> impl Iterator<Item = String> + use<'a> {
+    items_of(templates, list).iter().map(|it| {
         let (template, account) = (text(it, "template"), text(it, "account"));
         format!(
             "  {template} of {account}, revision {}: {}",
             text(it, "revision"),
             text(it, "reason")
         )
-    }));
-    lines.join("\n")
+    })
 }
 
 /// Equal differences, a line for each, with the first calls that differ so.
@@ -290,6 +306,15 @@ mod tests {
             "would change: 30 of 40, and serve 10 worse\npass now: 40; of those, would pass: 10\n  30 x allow for 1 -> deny (quiet-hours)  (req_1)\n\
              published templates: 1 of 3 would be served worse\n  welcome of acc_1, revision 2: the \
              answer has no html"
+        );
+        let of_mjml = json!({"compared": 0, "templates": {"checked": 2, "failed": 0, "changed": 1, "changes": [
+            {"account": "acc_1", "template": "welcome", "revision": 2, "reason": "html: \"a\" -> \"b\""},
+        ]}});
+        assert_eq!(
+            summary(&of_mjml),
+            "published templates: 0 of 2 would be served worse\n\
+             published templates: 1 of 2 would be compiled otherwise in their next version\n  \
+             welcome of acc_1, revision 2: html: \"a\" -> \"b\""
         );
     }
 }

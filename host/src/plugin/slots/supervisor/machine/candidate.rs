@@ -90,10 +90,10 @@ impl Pending {
     #[must_use]
     pub fn waits_because(&self) -> Option<String> {
         let shadow = self.shadow.as_ref().map(|it| it.report()).unwrap_or_default();
-        let changes = self.impact.would_change + shadow.different;
+        let changes = self.impact.would_change + self.impact.templates.changed + shadow.different;
         let counted = |number: u32, what: &str| (number > 0).then(|| format!("{number} {what}"));
         let worse = [
-            counted(self.impact.templates.failed, "published templates would not render as now"),
+            counted(self.impact.templates.failed, "published templates would not be served as now"),
             counted(self.impact.would_fail, "recorded calls would not be served as now"),
             counted(shadow.failed, "shadow calls were served worse than by the live plugin"),
         ];
