@@ -179,3 +179,17 @@ async fn lists_go_from_hour_to_hour_whatever_they_look_for() {
     both.states = vec![MessageState::Canceled];
     assert_eq!(listed(&fixture, &both).await, [sent[3]]);
 }
+
+#[tokio::test]
+async fn a_changed_account_is_answered_with_what_it_sent_in_thirty_days() {
+    let fixture = Fixture::with_credits(9).await;
+    fixture.send_at(0, "ada@example.com").await;
+    fixture.send_at(48, "bob@example.com").await;
+    let now = NOW.after(Duration::from_hours(48));
+    let rename = |account: Account| Account { name: "Renamed".to_owned(), ..account };
+    let changed = fixture.store.change_account(fixture.account, now, rename).await;
+    let changed = changed.expect("changes");
+    assert_eq!((changed.sent_today, changed.sent_month), (1, 2));
+    let read = fixture.store.account(fixture.account, now).await.expect("reads");
+    assert_eq!((read.account.name.as_str(), read.sent_month), ("Renamed", 2));
+}
