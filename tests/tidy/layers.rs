@@ -110,6 +110,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
             &["account_scope"],
             &[
                 "accounts",
+                "audit_log",
                 "batch",
                 "brand",
                 "credits",
@@ -121,6 +122,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "queue",
                 "suppressions",
                 "templates",
+                "users",
                 "webhooks",
             ],
             &["decisions", "messages", "test_recipients"],

@@ -190,8 +190,7 @@ async fn shown(
     row: &TemplateRow,
     (status, editor, answer): (StatusCode, Editor, Answer),
 ) -> Result<Response, Failure> {
-    let page = template_page(dashboard, visitor, row, (editor, answer)).await?;
-    with_status(status, &page)
+    with_status(status, &template_page(dashboard, visitor, row, (editor, answer)).await?)
 }
 
 async fn template_page(
@@ -211,7 +210,7 @@ async fn template_page(
     let others = source.locales.keys().map(ToString::to_string).filter(|it| *it != own);
     let recipients = api.authoring.test_recipients(visitor.account()?).await.map_err(failed)?;
     let confirmed = recipients.into_iter().filter(|it| it.confirmed_at.is_some());
-    let page = TemplatePage {
+    Ok(TemplatePage {
         frame: Frame::of(dashboard, visitor, Place::Templates).await?,
         slug: row.slug.to_string(),
         name: source.name.clone(),
@@ -228,8 +227,7 @@ async fn template_page(
         recipients: confirmed.map(|it| it.address).collect(),
         editor,
         answer,
-    };
-    Ok(page)
+    })
 }
 
 fn count(sent: u64) -> String {

@@ -25,6 +25,8 @@ use crate::upkeep::replay::{self, Recorded, ReplayError, Replayed};
 
 const LINES: u32 = 50;
 const ULID_LETTERS: usize = 26;
+/// Letters of `acc_`.
+const PREFIX: usize = 4;
 /// What the row of links above the list offers.
 const TABS: [(&str, &str); 3] = [("", "All"), ("accepted", "Accepted"), ("refused", "Refused")];
 
@@ -99,7 +101,12 @@ impl DecisionLine {
     fn of(row: DecisionRow, now: Timestamp) -> Self {
         Self {
             id: row.id.to_string(),
-            account_end: row.account_id.ulid().chars().skip(ULID_LETTERS - 6).collect(),
+            account_end: row
+                .account_id
+                .to_string()
+                .chars()
+                .skip(PREFIX + ULID_LETTERS - 6)
+                .collect(),
             account: row.account_id.to_string(),
             is_refusal: row.message_id.is_none(),
             message: row.message_id.map(|it| it.to_string()),
