@@ -253,7 +253,8 @@ mod tests {
                 | Protocol::Queue(_)
                 | Protocol::Neighbours(_)
                 | Protocol::Accounts(_)
-                | Protocol::Floor(_),
+                | Protocol::Floor(_)
+                | Protocol::Pages(_),
             )
             | None => panic!("{line} is not about SMTP"),
         }
