@@ -7,7 +7,9 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 29] = [
+const SCANS: [(&str, &str); 31] = [
+    ("webhook_counts: ended", "walks over the bounded rows that it finds by the primary key"),
+    ("webhook_counts: waiting", "walks over the bounded rows that it finds by an index"),
     ("account", "walks over thirty days, which it counts itself"),
     ("template_usage", "walks over thirty days, which it counts itself"),
     ("accounts", "lists all accounts for the command line, on a connection for lists"),

@@ -220,16 +220,16 @@ fn print_object<'de, A: MapAccess<'de>>(
             Cow::Borrowed(plain) => printer.print_plain(plain),
             Cow::Owned(name) => printer.print(name),
         }
-        let printed = start..printer.len();
+        let text_of_name = start..printer.len();
         printer.push(":");
         entries.next_value_seed(Strict { kind: &mut *printer, nul })?;
-        note(Member { name: printed.clone(), value: printed.end + 1..printer.len() });
+        note(Member { name: text_of_name.clone(), value: text_of_name.end + 1..printer.len() });
         let names = printer.names.get(first..).unwrap_or_default();
-        if printer.has_printed(names, &printed) || hashed.contains(&name) {
+        if printer.has_printed(names, &text_of_name) || hashed.contains(&name) {
             return Err(stands_twice(&name));
         }
         if names.len() < COMPARED_NAMES {
-            printer.names.push(printed);
+            printer.names.push(text_of_name);
         } else {
             hashed.insert(name);
         }

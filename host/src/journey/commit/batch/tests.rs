@@ -60,8 +60,8 @@ async fn a_commit_is_answered_while_samples_are_handed_in() {
                 acceptance: Acceptance::Each,
                 slots: Vec::new(),
             };
-            let committed = committer.commit(job).await;
-            assert!(matches!(committed, Ok(JobOutcome::Stale)), "{committed:?}");
+            let outcome = committer.commit(job).await;
+            assert!(matches!(outcome, Ok(JobOutcome::Stale)), "{outcome:?}");
         }
         stop.cancel();
     };
