@@ -53,7 +53,7 @@ pub use refusals::{
 pub use request::{
     AccountQuery, AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,
     IfMatch, ImportGoal, NewSuppression, NewSuppressions, Owner, OwnerQuery, ReplayWebhook,
-    SendBatch, SendRequest, TemplatePath,
+    SendBatch, SendRequest,
 };
 pub use send::{BatchResponse, BatchResult, Resent, SendResponse};
 pub use suppression::{

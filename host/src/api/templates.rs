@@ -175,7 +175,7 @@ pub async fn create(
 /// One template with its newest source.
 #[utoipa::path(get, path = "/v1/templates/{slug}", operation_id = "show_template", tag = "templates",
     security(("apiKey" = [])),
-    params(super::shapes::TemplatePath,
+    params(("slug" = String, Path, description = "As in `receipt`"),
            super::shapes::OwnerQuery),
     responses((status = 200, description = "The template", body = Template),
               super::shapes::AuthorReadRefusals))]
@@ -194,7 +194,7 @@ pub async fn show(
 /// it is published.
 #[utoipa::path(patch, path = "/v1/templates/{slug}", operation_id = "change_template", tag = "templates",
     security(("apiKey" = [])),
-    params(super::shapes::TemplatePath,
+    params(("slug" = String, Path, description = "As in `receipt`"),
            super::shapes::OwnerQuery,
            super::shapes::IfMatch),
     request_body = super::shapes::TemplateDraft,
@@ -210,7 +210,7 @@ pub async fn change(State(api): State<Api>, request: Request) -> Result<Response
 /// Replaces the draft.
 #[utoipa::path(put, path = "/v1/templates/{slug}/draft", operation_id = "replace_template_draft", tag = "templates",
     security(("apiKey" = [])),
-    params(super::shapes::TemplatePath,
+    params(("slug" = String, Path, description = "As in `receipt`"),
            super::shapes::OwnerQuery,
            super::shapes::IfMatch),
     request_body = super::shapes::TemplateDraft,
@@ -228,7 +228,7 @@ pub async fn replace(State(api): State<Api>, request: Request) -> Result<Respons
 /// made of it, or not at all.
 #[utoipa::path(post, path = "/v1/templates/{slug}/publish", operation_id = "publish_template", tag = "templates",
     security(("apiKey" = [])),
-    params(super::shapes::TemplatePath,
+    params(("slug" = String, Path, description = "As in `receipt`"),
            super::shapes::OwnerQuery,
            super::shapes::IfMatch),
     request_body = super::shapes::PublishTemplate,
@@ -254,7 +254,7 @@ pub async fn publish(
 /// Brings an earlier version back, at once.
 #[utoipa::path(post, path = "/v1/templates/{slug}/rollback", operation_id = "roll_back_template", tag = "templates",
     security(("apiKey" = [])),
-    params(super::shapes::TemplatePath,
+    params(("slug" = String, Path, description = "As in `receipt`"),
            super::shapes::OwnerQuery,
            super::shapes::IfMatch),
     request_body = super::shapes::RollbackTemplate,
@@ -280,7 +280,7 @@ pub async fn roll_back(
 /// Takes a template out of service: its sends are refused until it is published or rolled back.
 #[utoipa::path(post, path = "/v1/templates/{slug}/archive", operation_id = "archive_template", tag = "templates",
     security(("apiKey" = [])),
-    params(super::shapes::TemplatePath,
+    params(("slug" = String, Path, description = "As in `receipt`"),
            super::shapes::OwnerQuery,
            super::shapes::IfMatch),
     responses((status = 200, description = "The template", body = Template),
@@ -301,7 +301,7 @@ pub async fn archive(
 /// Deletes a template that was never sent, with its versions.
 #[utoipa::path(delete, path = "/v1/templates/{slug}", operation_id = "delete_template", tag = "templates",
     security(("apiKey" = [])),
-    params(super::shapes::TemplatePath,
+    params(("slug" = String, Path, description = "As in `receipt`"),
            super::shapes::OwnerQuery,
            super::shapes::IfMatch),
     responses((status = 200, description = "It is gone", body = DeletedTemplate),
@@ -322,7 +322,7 @@ pub async fn delete(
 /// Adds another template with the same newest source.
 #[utoipa::path(post, path = "/v1/templates/{slug}/duplicate", operation_id = "duplicate_template", tag = "templates",
     security(("apiKey" = [])),
-    params(super::shapes::TemplatePath,
+    params(("slug" = String, Path, description = "As in `receipt`"),
            super::shapes::OwnerQuery),
     request_body = super::shapes::DuplicateTemplate,
     responses((status = 201, description = "The copy", body = Template),
@@ -342,7 +342,7 @@ pub async fn duplicate(State(api): State<Api>, request: Request) -> Result<Respo
 /// Says what publishing would find, of the newest source or of the one in the request.
 #[utoipa::path(post, path = "/v1/templates/{slug}/validate", operation_id = "validate_template", tag = "templates",
     security(("apiKey" = [])),
-    params(super::shapes::TemplatePath,
+    params(("slug" = String, Path, description = "As in `receipt`"),
            super::shapes::OwnerQuery),
     request_body = super::shapes::ValidateTemplate,
     responses((status = 200, description = "What would be found", body = TemplateValidation),
@@ -364,7 +364,7 @@ pub async fn validate(
 /// Shows what a recipient would see; with `Accept: text/html` as an isolated page.
 #[utoipa::path(post, path = "/v1/templates/{slug}/preview", operation_id = "preview_template", tag = "templates",
     security(("apiKey" = [])),
-    params(super::shapes::TemplatePath),
+    params(("slug" = String, Path, description = "As in `receipt`")),
     request_body = super::shapes::PreviewTemplate,
     responses((status = 200, description = "What a recipient would see", body = TemplatePreview),
               super::shapes::AuthorRefusals))]
@@ -392,7 +392,7 @@ pub async fn preview(State(api): State<Api>, request: Request) -> Result<Respons
 /// with `[Test]` before its subject; to all others into the sandbox inbox, free of charge and with a warning.
 #[utoipa::path(post, path = "/v1/templates/{slug}/test", operation_id = "test_template", tag = "templates",
     security(("apiKey" = [])),
-    params(super::shapes::TemplatePath),
+    params(("slug" = String, Path, description = "As in `receipt`")),
     request_body = super::shapes::TestTemplate,
     responses((status = 200, description = "One result for each address, in order", body = BatchResponse),
               super::shapes::AuthorRefusals))]
@@ -431,7 +431,7 @@ pub async fn test(
 /// What differs between two sources: of the published version and the newest one where nothing is said.
 #[utoipa::path(get, path = "/v1/templates/{slug}/diff", operation_id = "diff_template", tag = "templates",
     security(("apiKey" = [])),
-    params(super::shapes::TemplatePath,
+    params(("slug" = String, Path, description = "As in `receipt`"),
            super::shapes::OwnerQuery,
            ("from" = Option<String>, Query, description = "`draft`, `published` or a revision; `published`"),
            ("to" = Option<String>, Query, description = "`draft`, `published` or a revision; `draft`")),
@@ -465,7 +465,7 @@ pub async fn diff(
 /// The versions, newest first.
 #[utoipa::path(get, path = "/v1/templates/{slug}/versions", operation_id = "list_template_versions", tag = "templates",
     security(("apiKey" = [])),
-    params(super::shapes::TemplatePath,
+    params(("slug" = String, Path, description = "As in `receipt`"),
            super::shapes::OwnerQuery,
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
            ("after" = inline(Option<super::shapes::Count>), Query, description = "The last revision of the page before")),
@@ -495,7 +495,7 @@ pub async fn versions(
 /// One version.
 #[utoipa::path(get, path = "/v1/templates/{slug}/versions/{revision}", operation_id = "show_template_version",
     tag = "templates", security(("apiKey" = [])),
-    params(super::shapes::TemplatePath,
+    params(("slug" = String, Path, description = "As in `receipt`"),
            ("revision" = inline(super::shapes::Count), Path, description = "From 1"),
            super::shapes::OwnerQuery),
     responses((status = 200, description = "The version", body = TemplateVersion),

@@ -134,7 +134,7 @@ async fn a_plugin_is_activated_and_rolled_back_by_page() {
     assert!(!page.html.contains("Roll back…"), "nothing was before the built-in one");
     let refused = browser.submit(&format!("{path}/rollback"), &[]).await;
     assert!(
-        refused.status == 409 && refused.html.contains("nothing before it"),
+        refused.status == 409 && refused.html.contains("nothing to roll back"),
         "{}",
         refused.html
     );

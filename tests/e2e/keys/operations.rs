@@ -34,10 +34,12 @@ pub struct Things {
     /// A key that nobody calls with, and the account of both.
     pub key: String,
     pub account: String,
+    /// A member of the account.
+    pub user: String,
 }
 
 impl Things {
-    /// A message, a webhook and a domain of a key's account.
+    /// A message, a webhook, a domain and a member of a key's account.
     pub async fn of(server: &Server, key: &str) -> Self {
         let account_key = key;
         let message = server.send(key, &message("ada@example.com")).await.message_id();
@@ -54,7 +56,9 @@ impl Things {
             let answer = server.post(path, account_key, &body, &[]).await;
             assert!(answer.status < 300, "{}", answer.body);
         }
-        Self { message, webhook: text(&webhook.body["id"]), domain, key, account }
+        let member = ["--email", "member@example.com", "--account", &account, "--role", "member"];
+        let user = text(&server.cli(&[&["user", "add"][..], &member].concat())["id"]);
+        Self { message, webhook: text(&webhook.body["id"]), domain, key, account, user }
     }
 }
 
@@ -102,13 +106,18 @@ impl Operation {
             .replace("{domain}", &things.domain)
             .replace("{key}", &things.key)
             .replace("{account}", &things.account)
+            .replace("{user}", &things.user)
             .replace("{delivery}", "evt_01ARZ3NDEKTSV4RRFFQ69G5FAV")
             .replace("{address}", "gone@example.com")
             .replace("{slug}", slug)
             .replace("{revision}", "1")
             .replace("{slot}", "liquid-renderer");
         assert!(!path.contains('{'), "{known_as}: say here what its names stand for");
-        let path = if path.ends_with("/shadow") { path + "?calls=1" } else { path };
+        let path = match known_as {
+            "/v1/queue/why" => format!("{path}?message={}", things.message),
+            _ if path.ends_with("/shadow") => path + "?calls=1",
+            _ => path,
+        };
         let address = json!({"address": "gone@example.com"});
         let body = match (method.as_str(), known_as) {
             ("POST", "/messages/send") => Some(message("ada@example.com")),
@@ -119,6 +128,13 @@ impl Operation {
             ) => Some(json!({})),
             ("POST", "/v1/keys") => Some(json!({"name": "Made"})),
             ("POST", "/v1/accounts") => Some(json!({"name": "Opened"})),
+            ("POST", "/v1/users") => {
+                let email = "invited@example.com";
+                Some(json!({"email": email, "account": things.account, "role": "member"}))
+            }
+            ("PUT", "/v1/users/{user}/roles/{account}") => Some(json!({"role": "member"})),
+            ("POST", "/v1/users/{user}/reset") => Some(json!({})),
+            ("PUT", "/v1/plugins/{slot}/settings") => Some(json!({})),
             ("POST", "/v1/credits/grants") => {
                 Some(json!({"accountId": things.account, "amount": 1}))
             }
@@ -162,8 +178,15 @@ impl Operation {
     /// Whether it is the server's operator who asks, and not the holder of an account.
     pub fn is_for_the_server(&self) -> bool {
         let path = self.known_as.as_str();
-        let roots =
-            ["/v1/plugins", "/v1/decisions", "/v1/queue", "/v1/accounts", "/v1/credits/grants"];
+        let roots = [
+            "/v1/plugins",
+            "/v1/decisions",
+            "/v1/queue",
+            "/v1/accounts",
+            "/v1/credits/grants",
+            "/v1/users",
+            "/v1/audit",
+        ];
         roots.iter().any(|root| path.starts_with(root)) || path.contains('?')
     }
 

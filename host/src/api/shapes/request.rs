@@ -130,14 +130,6 @@ pub struct AccountQuery {
     pub account: Option<AccountId>,
 }
 
-/// What every route of one template takes in the path.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-pub struct TemplatePath {
-    /// As in `receipt`
-    slug: String,
-}
-
 /// How far an import goes.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]

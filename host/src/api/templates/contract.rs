@@ -41,7 +41,7 @@ pub struct SnippetsQuery {
 /// What `data` must be, as a JSON Schema (draft 2020-12): of the published version where nothing is said.
 #[utoipa::path(get, path = "/v1/templates/{slug}/schema", operation_id = "show_template_schema", tag = "templates",
     security(("apiKey" = [])),
-    params(crate::api::shapes::TemplatePath,
+    params(("slug" = String, Path, description = "As in `receipt`"),
            ("of" = Option<String>, Query, description = "`draft`, `published` or a revision; `published`")),
     responses((status = 200, description = "The schema, with descriptions and examples", body = TemplateSchema),
               crate::api::shapes::AuthorReadRefusals))]
@@ -61,7 +61,7 @@ pub async fn schema(
 /// Code that sends the template with data that it accepts, in several languages.
 #[utoipa::path(get, path = "/v1/templates/{slug}/snippets", operation_id = "show_template_snippets",
     tag = "templates", security(("apiKey" = [])),
-    params(crate::api::shapes::TemplatePath,
+    params(("slug" = String, Path, description = "As in `receipt`"),
            ("of" = Option<String>, Query, description = "`draft`, `published` or a revision; `published`"),
            ("lang" = inline(Option<crate::api::shapes::SnippetLanguage>), Query, description = "That one only")),
     responses((status = 200, description = "The code", body = TemplateSnippets),

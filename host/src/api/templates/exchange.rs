@@ -64,7 +64,7 @@ pub async fn export_all(author: Author, State(api): State<Api>) -> Result<Respon
 /// One template with the account's layout and partials that it is made of, as a zip file.
 #[utoipa::path(get, path = "/v1/templates/{slug}/export", operation_id = "export_template", tag = "templates",
     security(("apiKey" = [])),
-    params(crate::api::shapes::TemplatePath,
+    params(("slug" = String, Path, description = "As in `receipt`"),
            super::super::shapes::OwnerQuery),
     responses((status = 200, description = "The zip file", content_type = "application/zip",
                body = inline(super::super::shapes::Archive)),
