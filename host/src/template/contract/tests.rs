@@ -125,7 +125,7 @@ fn what_nothing_reads_is_named_and_what_may_be_read_is_not() {
 }
 
 #[test]
-fn a_member_of_items_is_named_once_and_only_where_the_items_are_not_read_as_they_are() {
+fn an_unread_member_of_items_is_named_once_unless_items_are_read_whole() {
     let data = json!({"items": [
         {"price": 1, "other": 2, "tags": [{"name": "a", "color": "red"}]},
         {"price": 2, "other": 3, "more": 4, "tags": [{"color": "blue"}]},

@@ -205,7 +205,7 @@ fn an_include_names_its_value_and_its_arguments_as_the_render_does() {
 }
 
 #[test]
-fn items_are_named_where_a_list_is_read_as_it_is_beside_a_loop_over_members() {
+fn items_are_named_where_a_list_is_read_whole_beside_a_loop() {
     let looped = "{% for i in items %}{{ i.price }}{% endfor %}";
     let with = |more: &str| {
         let found = of(&format!("{looped}{more}"));
