@@ -36,14 +36,17 @@ const looks = EditorView.theme({
 });
 
 // Chromium keeps the looks of a text that is typed over in an attribute `style`, which the page's policy forbids.
-// The range is asked of the event, because the editor's own selection may be one step behind.
+// The event knows what is typed over better than the editor, whose own selection may be one step behind.
 function typeOver(event, view) {
+  if (event.inputType !== 'insertText' || event.data === null || view.composing || view.state.readOnly) return false;
+  let { from, to } = view.state.selection.main;
   const [range] = event.getTargetRanges();
-  if (event.inputType !== 'insertText' || event.data === null || view.composing) return false;
-  if (view.state.readOnly || !range || range.collapsed) return false;
+  if (range && !range.collapsed) {
+    from = view.posAtDOM(range.startContainer, range.startOffset);
+    to = view.posAtDOM(range.endContainer, range.endOffset);
+  }
+  if (from === to) return false;
   event.preventDefault();
-  const from = view.posAtDOM(range.startContainer, range.startOffset);
-  const to = view.posAtDOM(range.endContainer, range.endOffset);
   const insert = view.state.toText(event.data);
   view.dispatch({
     changes: { from, to, insert },
