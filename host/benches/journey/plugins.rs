@@ -49,7 +49,7 @@ impl Evidence for NoPast {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn templates(&self, _: Owner) -> BoxFuture<'static, Found<Vec<Published>>> {
+    fn templates(&self, _: Kind, _: Owner) -> BoxFuture<'static, Found<Vec<Published>>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 }

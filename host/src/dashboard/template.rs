@@ -390,9 +390,9 @@ pub async fn test(
 async fn key_of(dashboard: &Dashboard, visitor: &Visitor) -> Result<ApiKey, Failure> {
     let now = dashboard.api.clock.now();
     let key = keys::of_dashboard(&dashboard.api.store, visitor.account()?, now).await;
-    let key = key.map_err(|error| match error {
-        KeyError::Store(error) => error.into(),
-        other => Failure::Invalid(sentence(&other.to_string())),
+    let key = key.map_err(|error| {
+        let said = sentence(&error.to_string());
+        if let KeyError::Store(error) = error { error.into() } else { Failure::Invalid(said) }
     })?;
     if key.created_at == now {
         visitor.record(dashboard, "create_key", key.id).await?;

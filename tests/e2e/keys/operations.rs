@@ -125,7 +125,9 @@ impl Operation {
             (
                 "PATCH",
                 "/v1/brand" | "/v1/account" | "/v1/accounts/{account}" | "/v1/keys/{key}",
-            ) => Some(json!({})),
+            )
+            | ("POST", "/v1/users/{user}/reset")
+            | ("PUT", "/v1/plugins/{slot}/settings") => Some(json!({})),
             ("POST", "/v1/keys") => Some(json!({"name": "Made"})),
             ("POST", "/v1/accounts") => Some(json!({"name": "Opened"})),
             ("POST", "/v1/users") => {
@@ -133,8 +135,6 @@ impl Operation {
                 Some(json!({"email": email, "account": things.account, "role": "member"}))
             }
             ("PUT", "/v1/users/{user}/roles/{account}") => Some(json!({"role": "member"})),
-            ("POST", "/v1/users/{user}/reset") => Some(json!({})),
-            ("PUT", "/v1/plugins/{slot}/settings") => Some(json!({})),
             ("POST", "/v1/credits/grants") => {
                 Some(json!({"accountId": things.account, "amount": 1}))
             }

@@ -52,6 +52,7 @@ impl Decisions {
     }
 
     /// The recorded calls.
+    #[must_use]
     pub fn samples(&self) -> impl DoubleEndedIterator<Item = (&'static str, &Sample)> {
         self.samples.iter().map(|(kind, sample)| (*kind, &**sample))
     }

@@ -30,7 +30,7 @@ async fn the_states_of_each_partial_index_are_those_of_its_rule() {
             lists(statement).iter().all(holds)
         };
         let meant: Vec<MessageState> = MessageState::ALL.into_iter().filter(is_in).collect();
-        assert_eq!(sorted(meant), sorted(states), "{index}");
+        assert_eq!(sorted(&meant), sorted(&states), "{index}");
     }
 }
 
@@ -47,7 +47,7 @@ fn lists(text: &str) -> Vec<(bool, String)> {
         .collect()
 }
 
-fn sorted(states: Vec<MessageState>) -> Vec<String> {
+fn sorted(states: &[MessageState]) -> Vec<String> {
     let mut words: Vec<String> = states.iter().map(ToString::to_string).collect();
     words.sort_unstable();
     words
