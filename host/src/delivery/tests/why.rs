@@ -105,8 +105,8 @@ async fn a_retried_message_that_may_not_be_sent_says_so() {
 
 #[tokio::test]
 async fn a_domain_with_all_messages_under_way_has_hosts_and_a_last_attempt() {
-    let greylisting = Behaviour::new().reject(Stage::Rcpt, 451, "4.7.1 greylisted");
-    let server = MxServer::start(greylisting);
+    let greylisting = || Behaviour::new().reject(Stage::Rcpt, 451, "4.7.1 greylisted");
+    let server = MxServer::start(greylisting());
     let setup = Setup::smarthosts(&[smarthost("relay", &server)]);
     let timeouts = Timeouts { end_of_data: Duration::from_mins(10), ..setup.timeouts };
     let fixture = Fixture::new(Setup { timeouts, ..setup }).await;
@@ -123,6 +123,8 @@ async fn a_domain_with_all_messages_under_way_has_hosts_and_a_last_attempt() {
     assert_eq!(why.hosts[0].hosts, Hosts::Smarthost("relay".into()));
     let last = why.last_attempt.expect("the first attempt");
     assert_eq!((last.route.as_str(), last.code), ("relay", Some(451)));
+    // Its attempt may not have connected yet.
+    server.set(greylisting());
     server.cut_connections();
     fixture.until_state(id, "deferred").await;
     fixture.finish().await;
