@@ -201,8 +201,8 @@ pub async fn create(
     Ok((key, presented))
 }
 
-/// The key with which people of an account send from the dashboard, made the first time. It has the account's number,
-/// so that there is one, and nobody knows its secret; an owner switches it off like any other.
+/// The API key of an account with which the dashboard sends tests; the first test makes it. Its identifier is derived from
+/// the account's, so an account has one such key. Nobody knows its secret, and an owner can deactivate it.
 ///
 /// # Errors
 /// The account has as many keys as it may have, or the database failed.

@@ -108,7 +108,7 @@ async fn convert_within(
             return Ok(Conversion::PutOff);
         }
     }
-    tracing::info!(%file, "database file rebuilt; it shrinks from now on when records are deleted");
+    tracing::info!(%file, "database file rebuilt; deleted records give their disk space back from now on");
     Ok(Conversion::Done)
 }
 

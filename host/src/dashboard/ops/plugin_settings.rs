@@ -8,7 +8,7 @@ use http::StatusCode;
 use serde_json::{Map, Value};
 
 use super::operating::{Operating, Order, done, record};
-use super::plugins::find;
+use super::plugins::{find, refused};
 use crate::dashboard::form::Form;
 use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::{Theme, Visitor};
@@ -16,7 +16,7 @@ use crate::dashboard::response::{Failure, page, sentence, with_status};
 use crate::dashboard::state::Dashboard;
 use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::slot::SlotName;
-use crate::plugin::supervisor::{Order as PluginOrder, OrderError};
+use crate::plugin::supervisor::Order as PluginOrder;
 
 /// Empty rows below those of a list, to add with.
 const SPARE_ROWS: usize = 2;
@@ -200,20 +200,7 @@ pub async fn save(
                 record(&dashboard, visitor, ("configure_plugin", name.to_string()), None).await?;
                 return Ok(done(&format!("/ops/plugins/{name}"), "configured"));
             }
-            Err(OrderError::Unknown(_)) => return Err(Failure::Missing),
-            Err(error @ (OrderError::Write(_) | OrderError::ShuttingDown)) => {
-                return Err(Failure::Unavailable(sentence(&error.to_string())));
-            }
-            Err(
-                error @ (OrderError::NothingToActivate(_)
-                | OrderError::NothingBefore(_)
-                | OrderError::BindingTaken(_)
-                | OrderError::NothingToShadow(_)
-                | OrderError::NothingToConfigure(_)
-                | OrderError::SettingsChanged(_)
-                | OrderError::Settings(_)
-                | OrderError::File(_)),
-            ) => vec![sentence(&error.to_string())],
+            Err(error) => vec![refused(&error)?],
         }
     } else {
         faults

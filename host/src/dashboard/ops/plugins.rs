@@ -369,24 +369,31 @@ pub async fn order(
             record(&dashboard, visitor, (action, name.to_string()), None).await?;
             Ok(done(&format!("/ops/plugins/{name}"), what))
         }
-        Err(OrderError::Unknown(_)) => Err(Failure::Missing),
-        Err(
-            error @ (OrderError::NothingToActivate(_)
-            | OrderError::NothingBefore(_)
-            | OrderError::BindingTaken(_)
-            | OrderError::NothingToShadow(_)
-            | OrderError::NothingToConfigure(_)
-            | OrderError::SettingsChanged(_)
-            | OrderError::Settings(_)
-            | OrderError::File(_)),
-        ) => {
-            let fault = Some(sentence(&error.to_string()));
+        Err(error) => {
+            let fault = Some(refused(&error)?);
             let again = order_page(&dashboard, visitor, (&slot, wanted), fault).await?;
             with_status(StatusCode::CONFLICT, &again)
         }
-        Err(error @ (OrderError::Write(_) | OrderError::ShuttingDown)) => {
-            Err(Failure::Unavailable(sentence(&error.to_string())))
-        }
+    }
+}
+
+/// Why an order was refused, in words for the page that gave it.
+///
+/// # Errors
+/// There is no such slot, or the server cannot carry out any order now.
+pub fn refused(error: &OrderError) -> Result<String, Failure> {
+    let words = sentence(&error.to_string());
+    match error {
+        OrderError::Unknown(_) => Err(Failure::Missing),
+        OrderError::Write(_) | OrderError::ShuttingDown => Err(Failure::Unavailable(words)),
+        OrderError::NothingToActivate(_)
+        | OrderError::NothingBefore(_)
+        | OrderError::BindingTaken(_)
+        | OrderError::NothingToShadow(_)
+        | OrderError::NothingToConfigure(_)
+        | OrderError::SettingsChanged(_)
+        | OrderError::Settings(_)
+        | OrderError::File(_) => Ok(words),
     }
 }
 

@@ -162,7 +162,7 @@ fn not_committed(error: CommitError) -> Refusal {
             Refusal::unavailable(Outage::Stopping, "the server is shutting down")
         }
         error @ (CommitError::Store(_) | CommitError::NoOutcome) => {
-            tracing::error!(detail = %error, "a send could not be stored");
+            tracing::error!(detail = %error, "message not stored; the client was told to try again later");
             Refusal::unavailable(Outage::Store, "the message cannot be stored now")
         }
     }

@@ -130,7 +130,7 @@ impl SlotSupervisor {
         let (directory, name) = (self.plugins.directory.clone(), slot.clone());
         let write = move || directory.configure(&name, &text);
         blocking(write).await.map_err(OrderError::Write)?;
-        tracing::info!(%slot, "plugin settings written by the operator; they are validated next");
+        tracing::info!(%slot, "operator changed the settings of the plugin; validating them");
         self.scan(work, evidence).await;
         Ok(())
     }
