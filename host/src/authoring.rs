@@ -31,15 +31,14 @@ pub mod trial_send;
 
 use std::sync::Arc;
 
-use tokio::sync::{Semaphore, SemaphorePermit};
-
 use crate::clock::Clock;
+use crate::fair_share::{FairShare, Share, ShareOwner};
 use crate::plugin::Plugins;
 use crate::store::{Store, TemplateOwner, TemplateRow};
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
 use crate::template::source::TemplateSource;
-use bounds::MAX_PARALLEL_ARCHIVES;
+use bounds::{ARCHIVE_WAIT, MAX_PARALLEL_ARCHIVES};
 use check::Tenant;
 use error::AuthoringError;
 
@@ -54,7 +53,7 @@ pub struct Authoring {
     store: Store,
     plugins: Arc<Plugins>,
     clock: Clock,
-    archives: Semaphore,
+    archives: Arc<FairShare>,
 }
 
 /// Which template, layout or partial.
@@ -68,12 +67,16 @@ pub struct Place {
 impl Authoring {
     #[must_use]
     pub fn new(store: Store, plugins: Arc<Plugins>, clock: Clock) -> Self {
-        Self { store, plugins, clock, archives: Semaphore::new(MAX_PARALLEL_ARCHIVES) }
+        Self { store, plugins, clock, archives: FairShare::new(MAX_PARALLEL_ARCHIVES) }
     }
 
-    /// The right to read or make an archive, which needs memory: it waits while others do.
-    pub async fn archive_permit(&self) -> Option<SemaphorePermit<'_>> {
-        self.archives.acquire().await.ok()
+    /// The right to read or make an archive, which needs memory. An account has one at one time.
+    ///
+    /// # Errors
+    /// Others have all of them for longer than [`ARCHIVE_WAIT`].
+    pub async fn archive_permit(&self, owner: ShareOwner) -> Result<Share, AuthoringError> {
+        let share = self.archives.take(owner, 1, ARCHIVE_WAIT).await;
+        share.ok_or(AuthoringError::ArchivesBusy)
     }
 
     /// One with its draft and its published version.

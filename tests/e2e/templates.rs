@@ -3,7 +3,7 @@
 mod blocks;
 mod compiler;
 mod contract;
-mod day;
+mod lifecycle;
 mod hostile;
 mod interrupted;
 mod mjml;

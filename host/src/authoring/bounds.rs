@@ -1,5 +1,7 @@
 //! How much an author may write.
 
+use std::time::Duration;
+
 /// Bytes of one part of a template in one locale.
 pub const MAX_PART_BYTES: usize = 512 << 10;
 /// Bytes of all parts and texts of a template in all locales.
@@ -34,7 +36,9 @@ pub const MAX_ARCHIVE_BYTES: usize = 8 << 20;
 pub const MAX_UNPACKED_BYTES: usize = 32 << 20;
 /// Files in one.
 pub const MAX_ARCHIVE_FILES: usize = 20_000;
-/// Archives that are read or made at one time; the others wait.
+/// Archives that are read or made at one time; the others wait, and an account does one after another.
 pub const MAX_PARALLEL_ARCHIVES: usize = 2;
+/// How long an archive waits for others.
+pub const ARCHIVE_WAIT: Duration = Duration::from_secs(30);
 /// Templates, layouts and partials that one folder brings.
 pub const MAX_IMPORTED: usize = 2_000;

@@ -1,5 +1,7 @@
 //! Which partials a source calls, as its text says.
 
+use std::collections::HashSet;
+
 use crate::template::source::{LocaleSource, TemplateSource};
 
 /// What the path of an `mj-include` may end in beside the name of a partial.
@@ -7,7 +9,7 @@ const EXTENSIONS: [&str; 4] = [".mjml", ".html", ".css", ".liquid"];
 
 /// The names that `render` and `include` tags of a source call, and its `mj-include`s, in their order.
 pub fn calls(source: &TemplateSource) -> Vec<String> {
-    let mut names = Vec::new();
+    let mut names = Names::default();
     let of_locale = |it: &LocaleSource| {
         [&it.subject, &it.preheader, &it.html, &it.mjml, &it.text].map(Option::clone)
     };
@@ -26,24 +28,38 @@ pub fn calls(source: &TemplateSource) -> Vec<String> {
     for text in std::iter::once(&source.mjml).chain(mjml).flatten() {
         included_in(text, &mut names);
     }
-    names
+    names.in_order
+}
+
+/// Names without repetitions: a text of some hundred KiB can call tens of thousands.
+#[derive(Default)]
+struct Names {
+    in_order: Vec<String>,
+    known: HashSet<String>,
+}
+
+impl Names {
+    fn add(&mut self, name: &str) {
+        if !self.known.contains(name) {
+            self.known.insert(name.to_owned());
+            self.in_order.push(name.to_owned());
+        }
+    }
 }
 
 /// The names in the paths of `mj-include`; the compiler reads them as XML, and has the last word.
-fn included_in(mjml: &str, names: &mut Vec<String>) {
+fn included_in(mjml: &str, names: &mut Names) {
     for tag in mjml.split("<mj-include").skip(1) {
         let tag = tag.split('>').next().unwrap_or_default();
         let path = tag.split("path").nth(1).map(|it| it.trim_start().trim_start_matches('='));
         let Some(path) = path.and_then(|it| quoted(it.trim_start())) else { continue };
         let path = path.strip_prefix("./").unwrap_or(path);
         let name = EXTENSIONS.iter().find_map(|it| path.strip_suffix(it)).unwrap_or(path);
-        if !names.iter().any(|it| it == name) {
-            names.push(name.to_owned());
-        }
+        names.add(name);
     }
 }
 
-fn called_in(text: &str, names: &mut Vec<String>) {
+fn called_in(text: &str, names: &mut Names) {
     for tag in text.split("{%").skip(1) {
         let tag = tag.split("%}").next().unwrap_or_default();
         let mut words = tag.split_whitespace().peekable();
@@ -56,10 +72,8 @@ fn called_in(text: &str, names: &mut Vec<String>) {
                 Some(name) => Some(name),
                 None => None,
             };
-            if let Some(name) = name.and_then(quoted)
-                && !names.iter().any(|it| it == name)
-            {
-                names.push(name.to_owned());
+            if let Some(name) = name.and_then(quoted) {
+                names.add(name);
             }
         }
     }
@@ -90,19 +104,19 @@ mod tests {
 
     #[test]
     fn every_partial_that_a_tag_names_is_found() {
-        let mut names = Vec::new();
+        let mut names = Names::default();
         let text = "{% render 'a' %}{%- include \"b\", x: 1 -%}{%render'c'%} render 'd' \
                     {% liquid\n  render 'e'\n  include 'a'\n%}{% render name %}{{ 'render' }}";
         called_in(text, &mut names);
-        assert_eq!(names, ["a", "b", "c", "e"]);
+        assert_eq!(names.in_order, ["a", "b", "c", "e"]);
     }
 
     #[test]
     fn every_partial_that_mjml_includes_is_found() {
-        let mut names = Vec::new();
+        let mut names = Names::default();
         let mjml = "<mj-include path=\"./a.mjml\" /><mj-include type='css' path = 'b'></mj-include>\
                     <mj-include path=\"a\"/><mj-include/><mj-text>path=\"c\"</mj-text>";
         included_in(mjml, &mut names);
-        assert_eq!(names, ["a", "b"]);
+        assert_eq!(names.in_order, ["a", "b"]);
     }
 }

@@ -18,6 +18,10 @@ pub enum AuthoringError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Folder(#[from] FolderError),
+    #[error("the server is shutting down; nothing was changed")]
+    Stopping,
+    #[error("other archives of templates are being read or made; try again in a few seconds")]
+    ArchivesBusy,
     /// Files that somebody has brought.
     #[error(transparent)]
     Files(FolderError),

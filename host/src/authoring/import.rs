@@ -1,7 +1,8 @@
-//! A whole folder of templates to the server and back: judged together, then written one by one, or not at all.
+//! A whole folder of templates to the server and back: validated together, then written one by one, or not at all.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use serde::Deserialize;
 use serde_json::json;
 
 use super::bounds::{MAX_IMPORTED, MAX_PARTIALS, MAX_UNPACKED_BYTES};
@@ -36,8 +37,10 @@ pub struct ImportOptions {
 }
 
 /// How far to go.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ImportGoal {
+    #[serde(rename = "check")]
     /// Say what would be done, and change nothing.
     DryRun,
     /// Leave drafts.
@@ -60,7 +63,7 @@ pub struct Imported {
     pub outcome: ImportOutcome,
     /// The published revision.
     pub revision: Option<u64>,
-    /// Of the source that the server has now.
+    /// Digest of the source, where server and folder have the same one.
     pub digest: Option<String>,
     pub findings: Vec<Finding>,
     pub breaking: Vec<BreakingChange>,
@@ -199,21 +202,23 @@ impl Authoring {
         }
     }
 
-    /// Brings the server to say what a folder says. Everything is judged first; where one thing is refused, nothing is
-    /// changed. Nothing is ever deleted.
+    /// Brings the server to say what a folder says. Everything is validated first; where one thing is refused, nothing
+    /// is changed. Nothing is ever deleted.
     ///
     /// # Errors
     /// The files are not those of templates, or the store failed. What is refused for its content is an outcome.
     pub async fn import(
         &self,
         owner: TemplateOwner,
-        files: &Files,
+        files: Files,
         options: &ImportOptions,
         author: &str,
     ) -> Result<Import, AuthoringError> {
         super::publish::check_note(options.note.as_deref())?;
-        let entries = files.entries().map_err(AuthoringError::Files)?;
-        let state = State::of(files).map_err(AuthoringError::Files)?;
+        // Up to 32 MiB of texts are parsed.
+        let parse = move || Ok((files.entries()?, State::of(&files)?));
+        let parsed = tokio::task::spawn_blocking(parse).await.map_err(|_| AuthoringError::Stopping)?;
+        let (entries, state) = parsed.map_err(AuthoringError::Files)?;
         if entries.len() > MAX_IMPORTED {
             let message = format!("has more than {MAX_IMPORTED} templates, layouts and partials");
             return Err(AuthoringError::fault("", "too_many", message));
@@ -231,7 +236,7 @@ impl Authoring {
         if steps.iter().all(|it| it.done.outcome != ImportOutcome::Conflict)
             && options.goal != ImportGoal::Drafts
         {
-            self.judge(owner, &mut steps, options).await?;
+            self.validate_all(owner, &mut steps, options).await?;
         }
         let is_refused = steps.iter().any(|it| !it.done.outcome.is_done());
         if is_refused {
@@ -243,7 +248,7 @@ impl Authoring {
     }
 
     /// What publishing would find, with everything else of the folder as if it were published.
-    async fn judge(
+    async fn validate_all(
         &self,
         owner: TemplateOwner,
         steps: &mut [Step],
@@ -357,9 +362,10 @@ impl Authoring {
         };
         step.done.digest = Some(digest(source));
         if options.goal == ImportGoal::Publish {
-            // Whether senders break was judged with the whole folder, which no single step knows.
+            // Whether a layout or partial breaks senders was validated with the whole folder: templates follow later.
+            let force = options.force || *kind != TemplateKind::Template;
             let note = options.note.clone();
-            let options = PublishOptions { seen: Some(row.edition), force: true, note };
+            let options = PublishOptions { seen: Some(row.edition), force, note };
             let outcome = self.publish_together(&place, &options, together, author).await?;
             step.done.revision = Some(outcome.revision);
             step.done.touched = outcome.touched;

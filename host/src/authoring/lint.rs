@@ -1,4 +1,5 @@
-//! What is not wrong with a template, and may not be seen as its author means it: each with the cure.
+//! Lint of a template's HTML or MJML: data in unsafe places (errors), and what mail clients do not show as meant
+//! (warnings), each with the remedy.
 //!
 //! Looked for in the source that the author writes, HTML or MJML, so that places are the author's. The time is bounded
 //! by the length of the source, and of one kind a few are told, with the number of the others.
@@ -10,7 +11,7 @@ mod css;
 mod injection;
 mod page;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::finding::{Finding, Severity};
@@ -25,7 +26,7 @@ use color::Color;
 use injection::{Printed, is_script};
 use page::{Attribute, Page, Piece, Tag, declarations};
 
-/// Warnings of one code that are told; the rest is counted.
+/// Findings of one code that are told; the rest is counted.
 const MAX_OF_CODE: usize = 5;
 /// Elements in elements, and choices in choices, that are followed.
 const MAX_DEPTH: usize = 200;
@@ -33,17 +34,31 @@ const MAX_CHOICES: usize = 50;
 /// The background of clients in the dark, where a mail sets none.
 const DARK: Color = Color(0x1e, 0x1e, 0x1e);
 const LINKS: [&str; 5] = ["href", "src", "background", "background-url", "action"];
+
 /// Looks through the HTML or MJML of some locales of a template.
 pub fn lint<'a>(
     (source, blocks): (&'a TemplateSource, &Blocks),
     locales: impl IntoIterator<Item = ChosenLocale<'a>>,
     findings: &mut Vec<Finding>,
 ) {
+    // Locales without markup of their own share the template's: each text is looked through once.
+    let mut layouts: Vec<(Option<&str>, Around)> = Vec::new();
+    let mut seen: Vec<(Option<Markup<'_>>, Around)> = Vec::new();
     for locale in locales {
-        let around = Around::of(source, blocks, locale.tag);
-        let mut lint = Lint::new(source.markup(locale.tag), &source.variables);
+        let layout = Around::layout(source, blocks, locale.tag);
+        let known = layouts.iter().find(|(it, _)| *it == layout).map(|(_, around)| *around);
+        let around = known.unwrap_or_else(|| Around::of(layout));
+        if known.is_none() {
+            layouts.push((layout, around));
+        }
+        let markup = source.markup(locale.tag);
+        let is_new = !seen.contains(&(markup, around));
+        let mut lint = Lint::new(markup, &source.variables);
         lint.preheader(source, &around, locale.tag);
-        lint.run(&around);
+        if is_new {
+            lint.run(&around);
+            seen.push((markup, around));
+        }
         lint.tell((locale.number > 0).then_some(locale.tag), findings);
     }
 }
@@ -84,6 +99,8 @@ struct Lint<'a> {
     found: Vec<Finding>,
     /// How many of each code there are.
     counts: HashMap<String, usize>,
+    /// The pages of caniemail.com that findings name.
+    features: HashSet<&'static str>,
 }
 
 impl<'a> Lint<'a> {
@@ -95,8 +112,8 @@ impl<'a> Lint<'a> {
         };
         let page = Page::new(text);
         let printed = Printed::new(&page, variables);
-        let (found, counts) = (Vec::new(), HashMap::new());
-        Self { page, is_mjml, is_whole: true, printed, found, counts }
+        let (found, counts, features) = (Vec::new(), HashMap::new(), HashSet::new());
+        Self { page, is_mjml, is_whole: true, printed, found, counts, features }
     }
 
     fn part(&self) -> &'static str {
@@ -104,15 +121,15 @@ impl<'a> Lint<'a> {
     }
 
     fn warn(&mut self, code: &str, at: usize, message: impl Into<String>) {
-        self.add(Finding::warning(self.part(), code, ""), at, message);
+        self.add(Finding::warning(self.part(), code, message), at);
     }
 
     fn fault(&mut self, code: &str, at: usize, message: impl Into<String>) {
-        self.add(Finding::error(self.part(), code, ""), at, message);
+        self.add(Finding::error(self.part(), code, message), at);
     }
 
-    /// Only what is told has its message made, and its place looked up.
-    fn add(&mut self, finding: Finding, at: usize, message: impl Into<String>) {
+    /// Beyond [`MAX_OF_CODE`] findings of a code are only counted.
+    fn add(&mut self, finding: Finding, at: usize) {
         let count = self.counts.entry(finding.code.clone()).or_default();
         *count += 1;
         if *count > MAX_OF_CODE {
@@ -120,7 +137,7 @@ impl<'a> Lint<'a> {
         }
         let (line, column) = line_and_column(self.page.text, at);
         let snippet = Some(snippet(self.page.text, at));
-        self.found.push(Finding { message: message.into(), line, column, snippet, ..finding });
+        self.found.push(Finding { line, column, snippet, ..finding });
     }
 
     fn tell(self, locale: Option<&LocaleTag>, findings: &mut Vec<Finding>) {
@@ -189,7 +206,7 @@ impl<'a> Lint<'a> {
         let liquid = self.page.liquid.clone();
         let calls = liquid.iter().any(|it| it.kind == TokenKind::Call);
         let mut open: Vec<Open<'_>> = Vec::new();
-        let mut choices: Vec<Choice<'_>> = Vec::new();
+        let mut choices = Choices::default();
         let mut tags = liquid.iter().filter(|it| it.kind != TokenKind::Output).peekable();
         let mut link: Option<Link> = None;
         for piece in &pieces {
@@ -331,7 +348,8 @@ impl<'a> Lint<'a> {
                 }
             }
             Background::None
-                if !has_dark_styles && !self.is_partial() && color.contrast(DARK) < 30 =>
+                // What is around a partial is not known.
+                if !has_dark_styles && self.is_whole && color.contrast(DARK) < 30 =>
             {
                 let message = "this text is dark and nothing sets its background, which clients in the dark show dark; \
                                set `background-color` too, or a colour in `@media (prefers-color-scheme: dark)`";
@@ -340,11 +358,6 @@ impl<'a> Lint<'a> {
             Background::None | Background::Unknown => {}
         }
         inside
-    }
-
-    /// What is around a partial is not known.
-    fn is_partial(&self) -> bool {
-        !self.is_whole
     }
 
     fn tag_name(&mut self, at: usize) {
@@ -509,9 +522,7 @@ impl<'a> Lint<'a> {
     /// Each property and element is told once.
     fn unsupported(&mut self, name: &str, at: usize) {
         let Some(it) = clients::unsupported(name) else { return };
-        if self.found.iter().any(|found| {
-            found.code == "not_in_all_clients" && found.suggestion.as_deref() == Some(it.page)
-        }) {
+        if !self.features.insert(it.page) {
             return;
         }
         let message = format!(
@@ -521,30 +532,37 @@ impl<'a> Lint<'a> {
             clients::date()
         );
         self.warn("not_in_all_clients", at, message);
-        if let Some(told) = self.found.last_mut().filter(|it| it.code == "not_in_all_clients") {
-            told.suggestion = Some(it.page.to_owned());
-        }
     }
 }
 
-type Choice<'p> = (Vec<Open<'p>>, Option<Vec<Open<'p>>>);
+/// Choices that have not ended.
+#[derive(Default)]
+struct Choices<'p> {
+    followed: Vec<(Vec<Open<'p>>, Option<Vec<Open<'p>>>)>,
+    /// Those within the last one that are beyond [`MAX_CHOICES`].
+    skipped: usize,
+}
 
 /// What a branch opens or closes, the others do too: each begins where the choice began, and the first one counts.
-fn choose<'p>(token: &Token, open: &mut Vec<Open<'p>>, choices: &mut Vec<Choice<'p>>) {
+fn choose<'p>(token: &Token, open: &mut Vec<Open<'p>>, choices: &mut Choices<'p>) {
+    let Choices { followed, skipped } = choices;
     match token.kind {
-        TokenKind::Choice if choices.len() < MAX_CHOICES => choices.push((open.clone(), None)),
+        TokenKind::Choice if followed.len() < MAX_CHOICES => followed.push((open.clone(), None)),
+        TokenKind::Choice => *skipped += 1,
+        TokenKind::EndChoice if *skipped > 0 => *skipped -= 1,
+        TokenKind::Branch if *skipped > 0 => {}
         TokenKind::Branch => {
-            if let Some((before, first)) = choices.last_mut() {
+            if let Some((before, first)) = followed.last_mut() {
                 let now = std::mem::replace(open, before.clone());
                 first.get_or_insert(now);
             }
         }
         TokenKind::EndChoice => {
-            if let Some((_, Some(first))) = choices.pop() {
+            if let Some((_, Some(first))) = followed.pop() {
                 *open = first;
             }
         }
-        TokenKind::Choice | TokenKind::Output | TokenKind::Call | TokenKind::Other => {}
+        TokenKind::Output | TokenKind::Call | TokenKind::Other => {}
     }
 }
 

@@ -270,6 +270,8 @@ fn answer(error: AuthoringError) -> Result<(StatusCode, Answer), Failure> {
         | AuthoringError::NoRecipient { .. }
         | AuthoringError::Suppressed { .. }
         | AuthoringError::Large
+        | AuthoringError::Stopping
+        | AuthoringError::ArchivesBusy
         | AuthoringError::Touched { .. }
         | AuthoringError::TooManyTouched { .. }) => Err(failed(other)),
     }

@@ -15,14 +15,13 @@ pub struct DkimKey {
     pub algorithm: String,
     /// The value of the tag `p=`.
     pub public_base64: String,
-    /// PKCS #8, sealed for [`identity`].
+    /// The private key (PKCS #8), encrypted; [`identity`] is the associated data.
     pub sealed: Vec<u8>,
-    /// Where it stands.
     pub phase: KeyPhase,
     pub since: Timestamp,
 }
 
-/// Where a key stands.
+/// The place of a key in a rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyPhase {
     /// It waits to be seen in DNS.
@@ -50,16 +49,16 @@ impl KeyPhase {
     }
 }
 
-/// The identity of a key's row, for which its private half is sealed.
+/// Associated data of a sealed private key: the ciphertext of one row does not open in another.
 #[must_use]
 pub fn identity(domain: crate::id::DomainId, selector: &str) -> String {
     format!("{domain} {selector}")
 }
 
-/// A new name for a pair of keys, to which the letter of the algorithm is appended. Random, so that
-/// what an earlier holder of the domain has left in DNS is never taken for it.
+/// The selector of a new pair of keys, without the letter of the algorithm. Random, so that a record which an earlier
+/// holder left in DNS is never taken for ours.
 #[must_use]
-pub fn pair_name() -> String {
+pub fn selector_stem() -> String {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut bytes = [0; 8];
     fill_random(&mut bytes);

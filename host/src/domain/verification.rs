@@ -1,7 +1,6 @@
-//! From one check to the next: what a judgement does to a domain, and when it is checked again.
+//! The state machine of a sender domain: to which phase the result of a check leads, and when the next check is due.
 //!
-//! Pure. Only what was seen moves a domain: what could not be seen, or not be judged, leaves it where
-//! it stands.
+//! No I/O, no clock. Only what DNS has shown changes a phase; a failed lookup, or a policy without a verdict, does not.
 
 use std::time::Duration;
 
@@ -11,13 +10,13 @@ use crate::clock::Timestamp;
 /// When domains are checked, and how long they may fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
-    /// From the adding of a domain to its first check, and the shortest pause between two.
+    /// Time from adding a domain to its first check; also the shortest pause between any two checks.
     pub first: Duration,
-    /// The longest pause, and that of a verified domain.
+    /// The longest pause between two checks; verified domains are checked at this pause.
     pub regular: Duration,
     /// How long a verified domain that fails goes on sending.
     pub grace: Duration,
-    /// How long a domain that does not send is checked.
+    /// How long a pending or degraded domain is checked before it is given up.
     pub give_up: Duration,
 }
 
@@ -39,22 +38,23 @@ pub enum Shown {
     Complete,
     /// A required record was seen to be absent or wrong.
     Lacking,
-    /// The same, the proof of ownership among it, while another account has proven the domain.
+    /// As [`Self::Lacking`]; the ownership record is among what is absent or wrong, and another account has proven the
+    /// domain.
     TakenOver,
-    /// None was seen to be absent or wrong, but some could not be seen or not be judged.
+    /// No required record was seen to be absent or wrong, but a lookup failed or the policy could not judge a record.
     Unclear,
 }
 
 /// What is written down for the account holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DomainEvent {
-    /// It sends from now on.
+    /// The domain may send from now on.
     Verified,
-    /// It fails and will stop sending when the grace is over.
+    /// A required record is gone or wrong; the domain stops sending when the grace period ends.
     Warning,
-    /// It does not send any more.
+    /// The domain may not send any more.
     Degraded,
-    /// It is not checked any more.
+    /// The domain is not checked any more unless somebody asks.
     Failed,
 }
 
@@ -111,14 +111,15 @@ impl Schedule {
 
     /// How long until the next check; none for a domain that was given up.
     ///
-    /// A domain in motion is checked after a quarter of the time that it has been moving, so often at
-    /// first and then ever more rarely. `unclear` is since when records cannot be seen; a `preferred` pause of the
-    /// policy counts down to a quarter of the pause, so that it cannot keep the resolvers busy.
+    /// A pending, warned or degraded domain is checked after a quarter of the time since its phase began: often at
+    /// first, then ever more rarely. `moving_since` is the moment since which a lookup fails or a key rotation waits.
+    /// The policy may ask for an earlier check (`preferred`), down to a quarter of the pause, and never for a later
+    /// one.
     #[must_use]
     pub fn pause(
         &self,
         step: &Step,
-        unclear: Option<Timestamp>,
+        moving_since: Option<Timestamp>,
         preferred: Option<Duration>,
         now: Timestamp,
     ) -> Option<Duration> {
@@ -133,13 +134,13 @@ impl Schedule {
                 moving(step.since).min(end.max(self.first))
             }
         };
-        let pause = regular.min(unclear.map_or(regular, moving));
+        let pause = regular.min(moving_since.map_or(regular, moving));
         Some(preferred.map_or(pause, |preferred| bounded(preferred).max(pause / 4).min(pause)))
     }
 }
 
-/// Spreads a pause by up to a tenth to both sides; `random` is any number. What was added together
-/// is not checked together for ever.
+/// Jitter: the pause plus or minus up to a tenth by `random`, so that domains added together are not checked together
+/// for ever.
 #[must_use]
 pub fn spread(pause: Duration, random: u16) -> Duration {
     pause * 9 / 10 + pause * u32::from(random) / (5 * u32::from(u16::MAX))

@@ -193,7 +193,7 @@ fn without(facts: &MemberFacts, user: UserId) -> Result<MemberChange, TeamError>
     if is_last_owner(facts, user) {
         return Err(TeamError::LastOwner);
     }
-    Ok(if facts.is_known_elsewhere { MemberChange::Out } else { MemberChange::Removed })
+    Ok(if facts.outlives_membership { MemberChange::Out } else { MemberChange::Removed })
 }
 
 /// Whether this person alone owns the account and can log in.

@@ -1,4 +1,4 @@
-//! Sender domains and their last judgement, as sends and lists read them.
+//! Rows of sender domains: adding, listing and removing them, and what a send reads of one.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub struct DomainRow {
     pub domain: SenderDomain,
     /// The records to publish, as the policy's `require` gave them.
     pub requirements: Value,
-    /// The decision record of the last judgement.
+    /// The domain policy's decision at the last check, as JSON.
     pub decision: Value,
 }
 
@@ -27,7 +27,7 @@ pub struct DomainRow {
 #[derive(Debug)]
 pub struct DomainFacts {
     pub domain: SenderDomain,
-    /// The last judgement, as messages record it.
+    /// The same decision in the form that a message's record has.
     pub judgement: PluginDecision,
 }
 
@@ -35,14 +35,14 @@ pub struct DomainFacts {
 #[derive(Debug)]
 pub struct NewDomain {
     pub row: DomainRow,
-    /// Whether that may be as another account's.
+    /// Whether its name may look like a verified domain of another account.
     pub look_alikes: LookAlikes,
     pub keys: Vec<DkimKey>,
     /// When it is checked first; none for one that needs no records.
     pub first_check: Option<Timestamp>,
 }
 
-/// What stands when a domain is to be added.
+/// What the database says of the account and the name before a domain is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddingFacts {
     /// The account has a domain of this name.
@@ -114,7 +114,8 @@ impl Store {
         let rows = sql("-- domains_in_trouble
              SELECT id, account_id, name, kind, verification_token, phase, since, progress, missing,
                     requirements, decision, created_at
-             FROM domains WHERE phase IN ('warned', 'degraded') LIMIT $1")
+             FROM domains WHERE phase IN ('warned', 'degraded')
+             ORDER BY id LIMIT $1")
         .bind(limit)
         .all(&self.db.pages)
         .await?;
@@ -170,7 +171,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// Removes a domain with its keys and its checks.
+    /// Removes a domain. Its DKIM keys and checks go with it (ON DELETE CASCADE).
     pub async fn remove_domain(&self, id: DomainId) -> Result<(), StoreError> {
         sql("-- remove_domain\nDELETE FROM domains WHERE id = $1")
             .bind(id)
@@ -323,7 +324,8 @@ pub fn domain_facts(row: &Row) -> Result<DomainFacts, StoreError> {
     }
 }
 
-/// The decision of the domain policy as messages record it. What is no other member says which component it was.
+/// The domain policy's decision as messages record it. The members beside `kind`, `verdict`, `reason` and `micros`
+/// identify the component.
 fn judgement(decision: &Value) -> Option<PluginDecision> {
     let mut members = decision.as_object()?.clone();
     let mut take = |name| members.shift_remove(name).unwrap_or_default();

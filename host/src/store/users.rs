@@ -44,7 +44,7 @@ pub struct MemberFacts {
     /// The owners of the account, and whether each has chosen a password.
     pub owners: Vec<(UserId, bool)>,
     /// Whether the person has a password, is an operator, or is in another account.
-    pub is_known_elsewhere: bool,
+    pub outlives_membership: bool,
 }
 
 /// What becomes of a member of an account.
@@ -300,7 +300,7 @@ impl Store {
         let facts = MemberFacts {
             is_member: column(&person, "is_member")?,
             owners: owners.iter().map(owner).collect::<Result<_, StoreError>>()?,
-            is_known_elsewhere: column(&person, "is_known")?,
+            outlives_membership: column(&person, "is_known")?,
         };
         let change = match decide(&facts) {
             Ok(change) => change,

@@ -157,7 +157,7 @@ impl fmt::Display for EmailAddress {
     }
 }
 
-/// Splits at the last `@`: only a quoted local part may hold another, and that ends in a quote.
+/// Splits at the last `@`: only a quoted local part may hold another `@`, and a quoted local part ends in a quote.
 fn split(text: &str) -> Result<(&str, &str), InvalidAddress> {
     let (local, host) = text.rsplit_once('@').ok_or(InvalidAddress::NoAt)?;
     if local.contains('@') && !is_quoted_string(local) {
@@ -167,9 +167,11 @@ fn split(text: &str) -> Result<(&str, &str), InvalidAddress> {
 }
 
 fn is_dot_string(local: &str) -> bool {
-    let atext = |c: char| c.is_alphanumeric() || !c.is_ascii() || "!#$%&'*+-/=?^_`{|}~".contains(c);
-    let printable = |c: char| c.is_ascii() || !c.is_whitespace();
-    local.split('.').all(|atom| !atom.is_empty() && atom.chars().all(|c| atext(c) && printable(c)))
+    let is_atext = |c: char| match c {
+        c if c.is_ascii() => c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c),
+        c => !c.is_whitespace(),
+    };
+    local.split('.').all(|atom| !atom.is_empty() && atom.chars().all(is_atext))
 }
 
 /// RFC 5321 `Quoted-string`: printable characters, with `"` and `\` escaped.

@@ -1,4 +1,4 @@
-//! MTA-STS (RFC 8461): what a domain's record in DNS and its policy say. Nothing is asked here, and
+//! MTA-STS (RFC 8461): what a domain's record in DNS and its policy say. Parsing only, no I/O;
 //! whatever the grammar does not allow is refused.
 
 #[cfg(test)]
@@ -46,24 +46,24 @@ pub enum Mode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum MxPattern {
     Host(String),
-    /// All hosts whose names are this one and one label before it.
-    Below(String),
+    /// `*.example.com`: exactly one label before this domain.
+    Wildcard(String),
 }
 
 /// Why a text is no policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPolicy {
     /// Not UTF-8.
-    #[error("it is not UTF-8")]
+    #[error("the policy is not UTF-8")]
     NotText,
     /// A line that is no field; the first is 1.
-    #[error("its line {0} is not `name: value`")]
+    #[error("line {0} of the policy is not `name: value`")]
     Line(usize),
     /// A field that must be there.
-    #[error("it has no {0}")]
+    #[error("the policy has no field `{0}`")]
     Missing(&'static str),
     /// A field with a value that it cannot have.
-    #[error("its {0} has no valid value")]
+    #[error("the field `{0}` of the policy has no valid value")]
     Value(&'static str),
 }
 
@@ -133,7 +133,7 @@ impl fmt::Display for StsPolicy {
         for pattern in &self.mx {
             match pattern {
                 MxPattern::Host(host) => writeln!(f, "mx: {host}")?,
-                MxPattern::Below(domain) => writeln!(f, "mx: *.{domain}")?,
+                MxPattern::Wildcard(domain) => writeln!(f, "mx: *.{domain}")?,
             }
         }
         writeln!(f, "max_age: {}", self.max_age.as_secs())
@@ -162,13 +162,13 @@ impl MxPattern {
             return None;
         }
         let domain = domain.to_ascii_lowercase();
-        Some(if is_wildcard { Self::Below(domain) } else { Self::Host(domain) })
+        Some(if is_wildcard { Self::Wildcard(domain) } else { Self::Host(domain) })
     }
 
     fn fits(&self, host: &str) -> bool {
         match self {
             Self::Host(name) => host == name,
-            Self::Below(domain) => host
+            Self::Wildcard(domain) => host
                 .split_once('.')
                 .is_some_and(|(label, rest)| !label.is_empty() && rest == domain),
         }

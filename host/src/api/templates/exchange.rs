@@ -29,21 +29,12 @@ pub struct ImportQuery {
     #[expect(dead_code, reason = "read by the extractor of the author")]
     owner: Option<String>,
     #[serde(default)]
-    goal: Goal,
+    goal: ImportGoal,
     #[serde(default)]
     force: bool,
     #[serde(default)]
     overwrite: bool,
     note: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Goal {
-    Check,
-    Drafts,
-    #[default]
-    Publish,
 }
 
 /// All templates, layouts and partials in use, as a zip file of their newest sources: the same sources are the same
@@ -57,7 +48,7 @@ enum Goal {
 pub async fn export_all(author: Author, State(api): State<Api>) -> Result<Response, Problem> {
     author.may_exchange()?;
     let _page = api.lists.admit(author.share()).await?;
-    let _one = api.authoring.archive_permit().await;
+    let _one = api.authoring.archive_permit(author.share()).await.map_err(refused)?;
     zip(api.authoring.export(author.owner()).await.map_err(refused)?).await
 }
 
@@ -77,11 +68,11 @@ pub async fn export_one(
 ) -> Result<Response, Problem> {
     let place = author.place(kind, &slug)?;
     let _page = api.lists.admit(author.share()).await?;
-    let _one = api.authoring.archive_permit().await;
+    let _one = api.authoring.archive_permit(author.share()).await.map_err(refused)?;
     zip(api.authoring.export_one(&place).await.map_err(refused)?).await
 }
 
-/// Brings templates, layouts and partials to say what a zip file says. All of it is judged first: where one thing is
+/// Brings templates, layouts and partials to say what a zip file says. All of it is validated first: where one thing is
 /// refused, nothing is changed. Then they are written one by one: where another author changes one meanwhile, or the
 /// server ends, the same import does the rest when it is repeated. Nothing is deleted.
 #[utoipa::path(post, path = "/v1/template-archive", operation_id = "import_templates", tag = "templates",
@@ -120,7 +111,7 @@ pub async fn import(
     };
     let body = request.into_body();
     let (bytes, _memory) = body::read_up_to(MAX_ARCHIVE_BYTES, body, author.share(), &api).await?;
-    let _one = api.authoring.archive_permit().await;
+    let _one = api.authoring.archive_permit(author.share()).await.map_err(refused)?;
     let unpacked = tokio::task::spawn_blocking(move || archive::unpack(&bytes)).await;
     let files = unpacked.map_err(|_| stopped())?.map_err(|error| not_read(&error))?;
     if files.iter().next().is_none() {
@@ -132,18 +123,14 @@ pub async fn import(
             author.may_write(&Place { owner: author.owner(), kind, slug })?;
         }
     }
-    let is_check = matches!(query.goal, Goal::Check);
+    let is_check = query.goal == ImportGoal::DryRun;
     let options = ImportOptions {
-        goal: match query.goal {
-            Goal::Check => ImportGoal::DryRun,
-            Goal::Drafts => ImportGoal::Drafts,
-            Goal::Publish => ImportGoal::Publish,
-        },
+        goal: query.goal,
         force: query.force,
         overwrite: query.overwrite,
         note: query.note,
     };
-    let imported = api.authoring.import(author.owner(), &files, &options, author.name()).await;
+    let imported = api.authoring.import(author.owner(), files, &options, author.name()).await;
     let imported = Json(imported.map_err(refused)?.into());
     Ok((is_check.then_some(Extension(ChangedNothing)), imported))
 }

@@ -15,6 +15,8 @@ pub fn refused(error: AuthoringError) -> Problem {
             let message = format!("{}; nothing was changed", failure.for_client());
             Refusal::unavailable(Outage::Plugin, &message).into()
         }
+        AuthoringError::Stopping => Refusal::unavailable(Outage::Stopping, &message).into(),
+        AuthoringError::ArchivesBusy => Refusal::unavailable(Outage::Busy, &message).into(),
         AuthoringError::Files(error) => Refusal::bad_request(error.faults()).into(),
         AuthoringError::Folder(error) => {
             tracing::error!(%error, "a starter template embedded in this binary cannot be read; install an undamaged build");

@@ -1,6 +1,6 @@
 //! The files of a folder of templates, wherever they come from: a disk, a zip file, this binary.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
@@ -168,6 +168,8 @@ impl Files {
                 _ if path.join(DESCRIPTION).symlink_metadata().is_ok() => {
                     reader.folder(&path, &name)?;
                 }
+                // Its description may be misspelt: left out, the template would not be pushed, and nobody would know.
+                _ if has_part(&path, &name)? => reader.folder(&path, &name)?,
                 _ => {}
             }
         }
@@ -306,22 +308,37 @@ impl Files {
 /// Partials, layouts and templates in an order in which each can be published: a partial stands behind those that it
 /// calls. Those that call each other in a circle keep their order; publishing refuses them.
 fn callees_first(entries: Vec<Entry>) -> Vec<Entry> {
-    let (mut waiting, others): (Vec<_>, Vec<_>) =
+    let (partials, others): (Vec<_>, Vec<_>) =
         entries.into_iter().partition(|it| it.kind == TemplateKind::Partial);
-    let mut ordered = Vec::with_capacity(waiting.len() + others.len());
-    while !waiting.is_empty() {
-        let names: BTreeSet<String> = waiting.iter().map(|it| it.slug.to_string()).collect();
-        let waits = |it: &Entry| {
-            calls(&it.source).iter().any(|name| name != it.slug.as_str() && names.contains(name))
-        };
-        let (blocked, ready): (Vec<_>, Vec<_>) = waiting.into_iter().partition(waits);
-        if ready.is_empty() {
-            ordered.extend(blocked);
-            break;
+    let numbers: HashMap<&str, usize> =
+        partials.iter().enumerate().map(|(number, it)| (it.slug.as_str(), number)).collect();
+    let mut callers: Vec<Vec<usize>> = vec![Vec::new(); partials.len()];
+    let mut waits_for = vec![0_usize; partials.len()];
+    for (caller, (partial, waits_for)) in partials.iter().zip(&mut waits_for).enumerate() {
+        let called = calls(&partial.source);
+        let called = called.iter().filter_map(|name| numbers.get(name.as_str()));
+        for callee in called.filter(|it| **it != caller) {
+            callers.get_mut(*callee).into_iter().for_each(|it| it.push(caller));
+            *waits_for += 1;
         }
-        ordered.extend(ready);
-        waiting = blocked;
     }
+    let free = waits_for.iter().enumerate().filter(|(_, it)| **it == 0);
+    let mut order: Vec<usize> = free.map(|(number, _)| number).collect();
+    let mut next = 0;
+    while let Some(callee) = order.get(next) {
+        next += 1;
+        for caller in callers.get_mut(*callee).map(std::mem::take).unwrap_or_default() {
+            let Some(count) = waits_for.get_mut(caller) else { continue };
+            *count -= 1;
+            if *count == 0 {
+                order.push(caller);
+            }
+        }
+    }
+    let mut partials: Vec<Option<Entry>> = partials.into_iter().map(Some).collect();
+    let mut ordered: Vec<Entry> =
+        order.into_iter().filter_map(|it| partials.get_mut(it)?.take()).collect();
+    ordered.extend(partials.into_iter().flatten());
     ordered.extend(others);
     ordered
 }
@@ -363,6 +380,10 @@ impl DiskReader {
     }
 
     fn folder(&mut self, path: &Path, below: &str) -> Result<(), FolderError> {
+        if path.is_symlink() {
+            self.link(path);
+            return Ok(());
+        }
         if !self.is_folder(path) {
             let source = io::ErrorKind::NotADirectory.into();
             return Err(FolderError::File { path: path.to_owned(), source });
@@ -424,6 +445,15 @@ impl DiskReader {
     }
 }
 
+/// Whether something is a folder with a file that a template may have.
+fn has_part(path: &Path, name: &str) -> Result<bool, FolderError> {
+    if !path.symlink_metadata().is_ok_and(|it| it.is_dir()) {
+        return Ok(false);
+    }
+    let is_part = |file: &String| matches!(look(&format!("{name}/{file}")), Ok(PathKind::File(..)));
+    Ok(names(path)?.iter().any(is_part))
+}
+
 fn names(folder: &Path) -> Result<Vec<String>, FolderError> {
     let fault = |source| FolderError::File { path: folder.to_owned(), source };
     let mut names = Vec::new();
@@ -471,5 +501,46 @@ mod tests {
         }
         assert!(look("note/htm.liquid").is_err_and(|it| it.contains("html.liquid")));
         assert!(matches!(look("README.md"), Ok(PathKind::Other)));
+    }
+    #[test]
+    fn partials_stand_behind_those_that_they_call() {
+        let texts = [
+            ("_partials/a.liquid", "{% render 'c' %}{% render 'a' %}"),
+            ("_partials/b.liquid", "x"),
+            ("_partials/c.liquid", "{% render 'b' %}{% render 'nowhere' %}"),
+            ("_partials/d.liquid", "{% render 'e' %}"),
+            ("_partials/e.liquid", "{% render 'd' %}"),
+        ];
+        let mut files = Files::default();
+        for (path, text) in texts {
+            files.put(path.into(), text.into());
+        }
+        let entries = files.entries().expect("sound");
+        let slugs: Vec<&str> = entries.iter().map(|it| it.slug.as_str()).collect();
+        assert_eq!(slugs, ["b", "c", "a", "d", "e"]);
+    }
+
+    #[test]
+    fn a_folder_whose_description_is_misspelt_is_an_error() {
+        let root = tempfile::tempdir().expect("a folder");
+        for path in ["note/html.liquid", "pictures/readme.txt"] {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+            fs::write(path, "x").expect("a file");
+        }
+        let error = Files::from_disk(root.path()).expect("readable").entries().expect_err("a fault");
+        assert!(error.to_string().contains("has no template.toml"), "{error}");
+    }
+
+    #[test]
+    fn a_link_in_place_of_a_folder_is_told_with_the_other_faults() {
+        let root = tempfile::tempdir().expect("a folder");
+        let note = root.path().join("note");
+        fs::create_dir(&note).expect("a folder");
+        fs::write(note.join("template.toml"), "").expect("a file");
+        std::os::unix::fs::symlink(&note, root.path().join("other")).expect("a link");
+        fs::write(note.join("htm.liquid"), "").expect("a file");
+        let error = Files::from_disk(root.path()).expect_err("two faults").to_string();
+        assert!(error.contains("symbolic link") && error.contains("htm.liquid"), "{error}");
     }
 }

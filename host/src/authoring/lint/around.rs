@@ -14,7 +14,7 @@ const VOID: [&str; 14] = [
 ];
 
 /// What a layout gives to the HTML that it surrounds.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Around {
     pub background: Background,
     pub color: Option<Color>,
@@ -33,11 +33,19 @@ pub enum Background {
 }
 
 impl Around {
-    pub fn of(source: &TemplateSource, blocks: &Blocks, locale: &LocaleTag) -> Self {
-        let layout = blocks.layout.as_ref().filter(|_| source.layout.is_some());
-        let Some(text) = layout.and_then(|it| it.source.part(SourcePart::Html, locale)) else {
-            return Self::default();
-        };
+    /// The HTML of a template's layout in a locale.
+    pub fn layout<'a>(
+        source: &TemplateSource,
+        blocks: &'a Blocks,
+        locale: &LocaleTag,
+    ) -> Option<&'a str> {
+        let layout = blocks.layout.as_ref().filter(|_| source.layout.is_some())?;
+        layout.source.part(SourcePart::Html, locale).map(String::as_str)
+    }
+
+    /// What the HTML of a layout gives.
+    pub fn of(layout: Option<&str>) -> Self {
+        let Some(text) = layout else { return Self::default() };
         let page = Page::new(text);
         let pieces = page.pieces();
         let outputs = || page.liquid.iter().filter(|it| it.kind == TokenKind::Output);

@@ -24,6 +24,9 @@ const NUMBER_FILTERS: [&str; 11] = [
     "times",
 ];
 
+/// Bytes of a path in the data that are kept: names stand for names, and each could make the next one longer.
+const MAX_PATH: usize = 200;
+
 /// What outputs print: data, of which its author declares something, or what the template itself wrote.
 pub struct Printed<'a> {
     variables: &'a [DeclaredVariable],
@@ -101,10 +104,17 @@ impl<'a> Printed<'a> {
         let name = root(path);
         match self.names.get(name) {
             Some(None) => None,
-            Some(Some(of)) => Some(format!("{of}{}", path.get(name.len()..).unwrap_or_default())),
-            None => Some(path.to_owned()),
+            Some(Some(of)) => Some(joined(of, path.get(name.len()..).unwrap_or_default())),
+            None => Some(joined("", path)),
         }
     }
+}
+
+/// A path and what follows it, cut to [`MAX_PATH`].
+fn joined(path: &str, rest: &str) -> String {
+    let mut joined = format!("{path}{rest}");
+    joined.truncate(joined.floor_char_boundary(MAX_PATH));
+    joined
 }
 
 /// Whether a link runs a script: clients leave out blanks and control characters.
@@ -127,13 +137,13 @@ fn names<'a>(page: &Page<'a>) -> HashMap<&'a str, Option<String>> {
         let resolved = |path: &str, names: &HashMap<&str, Option<String>>| {
             let first = root(path);
             match names.get(first) {
-                Some(Some(of)) => format!("{of}{}", path.get(first.len()..).unwrap_or_default()),
-                Some(None) | None => path.to_owned(),
+                Some(Some(of)) => joined(of, path.get(first.len()..).unwrap_or_default()),
+                Some(None) | None => joined("", path),
             }
         };
         match tag {
             "for" => {
-                let path = format!("{}[]", resolved(of, &names));
+                let path = joined(&resolved(of, &names), "[]");
                 names.insert(name, Some(path));
             }
             "assign" if of.starts_with(['"', '\'']) => {

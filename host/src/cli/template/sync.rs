@@ -281,7 +281,7 @@ async fn offline(files: &Files) -> Result<Value, SyncError> {
     let authoring = Authoring::new(store, plugins, clock);
     let options = ImportOptions { goal: ImportGoal::DryRun, overwrite: true, ..Default::default() };
     let owner = TemplateOwner::Server;
-    Ok(json!(TemplateImport::from(authoring.import(owner, files, &options, "cli").await?)))
+    Ok(json!(TemplateImport::from(authoring.import(owner, files.clone(), &options, "cli").await?)))
 }
 
 fn is_zip(path: &Path) -> bool {

@@ -80,7 +80,7 @@ struct AccountPage {
     members: Vec<MemberRow>,
     ledger: Vec<LedgerLine>,
     known: Vec<String>,
-    /// Makes a form that is sent twice grant once.
+    /// Idempotency key: a form that is sent twice grants once.
     once: String,
     amount: String,
     reason: String,

@@ -21,8 +21,9 @@ pub use waxwing_smtp::server::dialog::Dismissal;
 
 /// Replies that gather before they are written although more input is there.
 const FLUSH: usize = 8 << 10;
-/// Errors of one session, and recipients that do not exist, at most.
+/// Errors in one session, unknown recipients among them, at most.
 const MAX_ERRORS: u32 = 20;
+
 /// One session.
 #[derive(Debug)]
 pub struct Dialog {
@@ -49,9 +50,9 @@ struct Envelope {
 enum State {
     Command,
     Data(Receiver),
-    /// None yet: the driver shakes hands.
+    /// The driver does the TLS handshake; no input is read meanwhile.
     Handshake,
-    /// None yet: the driver stores a message.
+    /// The driver stores the message; no input is read meanwhile.
     Storing,
     Closed,
 }
@@ -189,7 +190,8 @@ impl Dialog {
             Err(answer) => {
                 let is_ambiguous = answer.reply == Reply::BareLineEnding;
                 self.say(answer);
-                // Where its end was is in doubt too, and so is whose commands follow.
+                // SMTP smuggling: with a bare line ending, where the message ends is in doubt, and so is who wrote the
+                // commands after it.
                 if is_ambiguous {
                     self.say(Reply::Distrust);
                 }

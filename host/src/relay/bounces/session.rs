@@ -26,12 +26,13 @@ const MESSAGE_DRAIN: Duration = Duration::from_secs(20);
 /// How long a session may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// A handshake, and silence between two messages.
+    /// The TLS handshake, and silence between two transactions.
     pub opening: Duration,
-    /// Silence.
+    /// Silence within a transaction.
     pub idle: Duration,
-    /// A whole message.
+    /// A message, from its first byte to its end.
     pub data: Duration,
+    /// The whole session.
     pub session: Duration,
 }
 
@@ -82,7 +83,7 @@ where
     match (session.talk(&mut stream).await, tls) {
         (Ok(End::Handshake), Some(tls)) => {
             let accepting = TlsAcceptor::from(Arc::clone(tls)).accept(stream);
-            // A failed handshake is a client's own business: it comes again without.
+            // The client of a failed handshake comes again without STARTTLS.
             let accepted = tokio::time::timeout(bounds.opening, accepting).await;
             let Ok(Ok(secured)) = accepted else { return };
             let mut secured = Box::new(secured);

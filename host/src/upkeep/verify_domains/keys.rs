@@ -4,7 +4,7 @@ use super::Verifier;
 use super::lookups::Lookups;
 use crate::clock::Timestamp;
 use crate::dns::{Outcome, text};
-use crate::domain::key::{DkimKey, KeyPhase, identity, pair_name};
+use crate::domain::key::{DkimKey, KeyPhase, identity, selector_stem};
 use crate::domain::name::DomainName;
 use crate::id::DomainId;
 use crate::mail::dkim::{Algorithm, Generated, KeyError, SigningKey};
@@ -24,7 +24,7 @@ impl Verifier {
             [Algorithm::Rsa, Algorithm::Ed25519].map(|it| (it, SigningKey::generate(it)))
         });
         let made = made.await.map_err(|_| KeyError::Library)?;
-        let name = pair_name();
+        let name = selector_stem();
         let key = |(algorithm, made): (Algorithm, Result<Generated, KeyError>)| {
             Ok(stored(&self.keys, domain, &name, algorithm, &made?, phase, now))
         };

@@ -169,7 +169,7 @@ fn add(sum: &AtomicU64, time: Duration) {
     sum.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
 }
 
-/// Of this thread: nothing waits between two looks.
+/// CPU time of this thread; nothing is awaited between two readings.
 fn cpu() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Every fixture in the forms of real servers, and what they mean.
+//! Bounces (DSN) and complaints (ARF) of real mail servers, and what each fixture must be read as.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ type Wanted = (&'static str, Action, &'static str, ReplyClass);
 
 const ADA: &str = "ada@recipient.example";
 
-/// Those that are `captured` were made by Postfix 3 itself.
+/// Fixtures named `captured_…` were written by Postfix 3 itself.
 const DELIVERIES: &[(&str, &[Wanted])] = &[
     ("captured_postfix_spam", &[(ADA, Failed, "5.7.1", Rejected)]),
     ("captured_postfix_full", &[("full@recipient.example", Failed, "5.2.2", Rejected)]),

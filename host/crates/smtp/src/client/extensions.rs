@@ -18,8 +18,9 @@ pub struct Extensions {
     pub start_tls: bool,
     /// AUTH PLAIN (RFC 4954).
     pub auth_plain: bool,
+    /// AUTH LOGIN.
     pub auth_login: bool,
-    /// SIZE (RFC 1870): the most octets of a message, or 0 where the server names no limit.
+    /// SIZE (RFC 1870): none where it is not offered, 0 where it is offered without a limit. See [`Self::limit`].
     pub size: Option<u64>,
 }
 

@@ -94,17 +94,17 @@ impl ReplyReader {
 
 /// A line's code, whether it is the last of its reply, and its text.
 fn parse(line: &[u8]) -> Result<(u16, bool, &[u8]), Violation> {
-    let (code, rest) = line.split_at_checked(3).ok_or(Violation::NoReply)?;
+    let (code, rest) = line.split_at_checked(3).ok_or(Violation::NotAReply)?;
     let code = str::from_utf8(code).ok().filter(|it| it.bytes().all(|it| it.is_ascii_digit()));
-    let code = code.and_then(|code| code.parse::<u16>().ok()).ok_or(Violation::NoReply)?;
+    let code = code.and_then(|code| code.parse::<u16>().ok()).ok_or(Violation::NotAReply)?;
     if !(200..600).contains(&code) {
-        return Err(Violation::NoReply);
+        return Err(Violation::NotAReply);
     }
     match rest {
         [b'-', text @ ..] => Ok((code, false, text)),
         [b' ', text @ ..] => Ok((code, true, text)),
         [] => Ok((code, true, rest)),
-        [..] => Err(Violation::NoReply),
+        [..] => Err(Violation::NotAReply),
     }
 }
 
@@ -160,17 +160,17 @@ mod tests {
     #[test]
     fn what_is_no_reply_is_told_by_its_fault() {
         for (stream, fault) in [
-            ("SSH-2.0-OpenSSH_9.6\r\n", Violation::NoReply),
-            ("HTTP/1.1 400 Bad Request\r\n", Violation::NoReply),
-            ("\r\n", Violation::NoReply),
-            ("25\r\n", Violation::NoReply),
-            ("2500 x\r\n", Violation::NoReply),
-            ("100 x\r\n", Violation::NoReply),
-            ("600 x\r\n", Violation::NoReply),
-            ("+25 x\r\n", Violation::NoReply),
-            ("250_x\r\n", Violation::NoReply),
+            ("SSH-2.0-OpenSSH_9.6\r\n", Violation::NotAReply),
+            ("HTTP/1.1 400 Bad Request\r\n", Violation::NotAReply),
+            ("\r\n", Violation::NotAReply),
+            ("25\r\n", Violation::NotAReply),
+            ("2500 x\r\n", Violation::NotAReply),
+            ("100 x\r\n", Violation::NotAReply),
+            ("600 x\r\n", Violation::NotAReply),
+            ("+25 x\r\n", Violation::NotAReply),
+            ("250_x\r\n", Violation::NotAReply),
             ("250-a\r\n550 b\r\n", Violation::MixedCodes),
-            ("250-a\r\nb\r\n", Violation::NoReply),
+            ("250-a\r\nb\r\n", Violation::NotAReply),
         ] {
             assert_eq!(read(stream.as_bytes(), 5).1, Some(fault), "{stream}");
         }

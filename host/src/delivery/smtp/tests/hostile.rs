@@ -6,10 +6,10 @@ use super::*;
 #[tokio::test]
 async fn what_is_no_smtp_server_is_found_out_by_its_first_words() {
     for (words, violation) in [
-        ("S: SSH-2.0-OpenSSH_9.6", Violation::NoReply),
-        ("S: * OK IMAP4rev1 ready", Violation::NoReply),
+        ("S: SSH-2.0-OpenSSH_9.6", Violation::NotAReply),
+        ("S: * OK IMAP4rev1 ready", Violation::NotAReply),
         ("S: 220-mx.example\nS: 550 or not", Violation::MixedCodes),
-        ("S: 220-mx.example\nS: hello", Violation::NoReply),
+        ("S: 220-mx.example\nS: hello", Violation::NotAReply),
         ("S: 250 mx.example", Violation::Unexpected(250)),
         ("S: 354 go ahead", Violation::Unexpected(354)),
         ("S| 220 hi\\r\\n250 mx.example\\r\\n", Violation::Unsolicited),

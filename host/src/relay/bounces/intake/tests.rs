@@ -79,6 +79,7 @@ impl Fixture {
         self.store.message(self.message).await.expect("there").row
     }
 
+    /// Types of the message's events after the three that its delivery wrote.
     async fn events(&self) -> Vec<String> {
         let events = self.store.message(self.message).await.expect("there").events;
         events.into_iter().map(|it| it.r#type.as_str().to_owned()).skip(3).collect()
@@ -244,7 +245,7 @@ async fn mail_for_postmaster_is_let_go() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_is_said_so_and_the_report_is_taken_later() {
+async fn a_report_that_cannot_be_stored_is_an_error() {
     let fixture = Fixture::new().await;
     let report = dsn("ada@recipient.example", "failed", "5.1.1", "550 5.1.1 x");
     let recipients = vec![Recipient::ReturnPath(fixture.message)];

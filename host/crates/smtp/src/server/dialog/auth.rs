@@ -5,7 +5,7 @@ use crate::server::reply::{Answer, Reply};
 use crate::server::sasl::{Exchange, Progress};
 
 impl Dialog {
-    /// What became of [`Step::Authenticate`].
+    /// The result of [`Step::Authenticate`].
     pub fn authenticated(&mut self, result: Result<(), Answer>) {
         if !matches!(self.state, State::Asked(Question::Login)) {
             return;

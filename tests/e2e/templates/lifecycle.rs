@@ -1,4 +1,4 @@
-//! An author's day: everything through HTTP, from a starter to the end of a template's life.
+//! The life of a template over HTTP: from a starter, checked, published, rolled back, archived, deleted.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -108,9 +108,9 @@ async fn tries_and_publishes(server: &Server) {
     let mail = server.wait_for_mail_to("me@example.com").await;
     assert_eq!(mail.subject, "Hi Ada");
     assert_eq!(publish(server, "/v1/templates/note", json!({})).await["revision"], 1);
-    let id = send(server, json!({"name": "Ada"}), Some("de-CH")).await;
-    assert_eq!(id.body["locale"], "de", "{}", id.body);
-    let shown = server.message(&id.message_id());
+    let sent = send(server, json!({"name": "Ada"}), Some("de-CH")).await;
+    assert_eq!(sent.body["locale"], "de", "{}", sent.body);
+    let shown = server.message(&sent.message_id());
     let decisions = shown["decisions"].as_array().expect("a list").iter();
     let renderer = decisions.clone().find(|it| it["kind"] == "renderer").expect("it was rendered");
     assert_eq!(renderer["locale"], "de", "{renderer}");
