@@ -105,11 +105,16 @@ impl Authoring {
         let TemplateOwner::Account(id) = owner else {
             let (account, plan) = (String::new(), String::new());
             let brand = crate::account::brand::Brand::default();
-            return Ok(Tenant { account, plan, brand, strict: false });
+            return Ok(Tenant { account, plan, brand, sender: None, strict: false });
         };
         let account = self.store.account(id, self.clock.now()).await?.account;
-        let (plan, brand, strict) = (account.plan.name, account.brand, account.strict);
-        Ok(Tenant { account: id.to_string(), plan, brand, strict })
+        Ok(Tenant {
+            account: id.to_string(),
+            plan: account.plan.name,
+            brand: account.brand,
+            sender: account.sender,
+            strict: account.strict,
+        })
     }
 }
 

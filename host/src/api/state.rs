@@ -59,6 +59,8 @@ pub struct ApiParts {
     pub clock: Clock,
     /// What a request may be.
     pub limits: Arc<ArcSwap<RequestLimits>>,
+    /// The port of the relay with STARTTLS, where it listens.
+    pub relay_port: Option<u16>,
     /// What bodies may hold.
     pub bodies: BodyLimits,
     /// How often and how many lists are read.

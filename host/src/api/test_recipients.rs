@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::{Path, Request, State};
-use axum::http::HeaderMap;
 use http::StatusCode;
 
 use super::admin::{Admin, authenticated};
@@ -48,7 +47,8 @@ pub async fn add(
     State(api): State<Api>,
     request: Request,
 ) -> Result<(StatusCode, Json<TestRecipient>), Problem> {
-    let server = server(request.headers());
+    // The link in the mail leads to this server, as the client has reached it.
+    let server = reached_at(&api, request.headers()).http;
     let admin = admin.and_then(may_change);
     let (admin, body, _memory) =
         body::json_of(admin, |it| it.account().into(), &api, request).await?;
@@ -94,9 +94,4 @@ fn may_change(admin: Admin) -> Result<Admin, Problem> {
     }
     let message = "the key is for some domains or templates only, and test recipients are those of the whole account";
     Err(Refusal::Forbidden { message: message.to_owned(), retry_after_s: None }.into())
-}
-
-/// Where the link in the mail leads: this server, as the client has reached it.
-fn server(headers: &HeaderMap) -> String {
-    reached_at(headers).http
 }

@@ -2,9 +2,11 @@
 //! same.
 
 use crate::authoring::finding::Finding;
+use crate::authoring::liquid;
+use crate::authoring::mjml::{line_and_column, snippet};
 use crate::authoring::suggest::nearest;
 use crate::template::source::{DeclaredVariable, TemplateSource};
-use crate::template::version::{Variable, VariableFormat};
+use crate::template::version::{Variable, VariableFormat, VariableType};
 
 /// The variables of a template.
 #[derive(Debug)]
@@ -18,8 +20,9 @@ pub struct Agreed {
 /// Puts what is declared beside what is read. Where nothing is declared nothing is wrong.
 pub fn agreed(source: &TemplateSource, read: Vec<Variable>) -> Agreed {
     let declared = &source.variables;
-    let findings = if declared.is_empty() { Vec::new() } else { disagreements(declared, &read) };
-    let mut variables = read;
+    let mut variables = without_sizes(declared, read);
+    let read = with_items(declared, &variables);
+    let findings = if declared.is_empty() { Vec::new() } else { disagreements(source, &read) };
     for variable in &mut variables {
         let said = declared.iter().find(|it| it.path == variable.path);
         (variable.value_type, variable.format) =
@@ -28,7 +31,9 @@ pub fn agreed(source: &TemplateSource, read: Vec<Variable>) -> Agreed {
     let more: Vec<Variable> = declared
         .iter()
         .filter(|it| variables.iter().all(|read| read.path != it.path))
-        .filter(|it| reach(&it.path, &variables) != Reach::Nothing)
+        .filter(|it| {
+            read.iter().any(|read| read.path == it.path) || reach(&it.path, &read) != Reach::Nothing
+        })
         .map(|it| Variable {
             path: it.path.clone(),
             required: reach(&it.path, &variables) == Reach::Around { required: true },
@@ -43,6 +48,67 @@ pub fn agreed(source: &TemplateSource, read: Vec<Variable>) -> Agreed {
             variable.value_type.or(variable.format.map(VariableFormat::value_type));
     }
     Agreed { variables, findings }
+}
+
+/// `items.size` of a list or text that is declared is the list or text itself.
+fn without_sizes(declared: &[DeclaredVariable], read: Vec<Variable>) -> Vec<Variable> {
+    let mut variables: Vec<Variable> = Vec::with_capacity(read.len());
+    for mut it in read {
+        let sized = it.path.strip_suffix(".size").filter(|it| {
+            is_list(declared, it)
+                || declared.iter().any(|declared| {
+                    declared.path == **it && declared.value_type == Some(VariableType::String)
+                })
+        });
+        it.path = sized.unwrap_or(&it.path).to_owned();
+        match variables.iter_mut().find(|known| known.path == it.path) {
+            Some(known) => known.required |= it.required,
+            None => variables.push(it),
+        }
+    }
+    variables
+}
+
+/// What is read, and for single items of declared lists, as `items[0].a` and `items.first.a`, what is declared of all:
+/// `items[].a`.
+fn with_items(declared: &[DeclaredVariable], read: &[Variable]) -> Vec<Variable> {
+    let mut all = read.to_vec();
+    for it in read {
+        let path = of_all_items(declared, &it.path);
+        if all.iter().all(|known| known.path != path) {
+            all.push(Variable { path, required: false, ..it.clone() });
+        }
+    }
+    all
+}
+
+/// The path with `[]` for each single item of a declared list.
+fn of_all_items(declared: &[DeclaredVariable], path: &str) -> String {
+    let mut steps = path.split_inclusive(['.', '[']).peekable();
+    let mut all = String::with_capacity(path.len());
+    while let Some(step) = steps.next() {
+        let (name, end) = step.split_at(step.trim_end_matches(['.', '[']).len());
+        let list = all.strip_suffix(['.', '[']).unwrap_or(&all);
+        if matches!(name, "first" | "last") && is_list(declared, list) {
+            all = format!("{list}[]{end}");
+        } else if let Some(rest) = name.strip_prefix(|it: char| it.is_ascii_digit())
+            && let Some(rest) =
+                rest.trim_start_matches(|it: char| it.is_ascii_digit()).strip_prefix(']')
+            && is_list(declared, list)
+        {
+            all = format!("{list}[]{rest}{end}");
+        } else {
+            all.push_str(step);
+        }
+    }
+    all
+}
+
+fn is_list(declared: &[DeclaredVariable], path: &str) -> bool {
+    declared.iter().any(|it| {
+        (it.path == path && it.value_type == Some(VariableType::Array))
+            || it.path.strip_prefix(path).is_some_and(|rest| rest.starts_with("[]"))
+    })
 }
 
 fn format(it: &DeclaredVariable) -> Option<VariableFormat> {
@@ -85,7 +151,8 @@ pub fn is_below(path: &str, around: &str) -> bool {
     path.strip_prefix(around).is_some_and(|rest| rest.starts_with(['.', '[']))
 }
 
-fn disagreements(declared: &[DeclaredVariable], read: &[Variable]) -> Vec<Finding> {
+fn disagreements(source: &TemplateSource, read: &[Variable]) -> Vec<Finding> {
+    let declared = &source.variables;
     let fault = |code: &str, path: &str, message: String| {
         Finding::error("variables", code, message).about(path)
     };
@@ -125,12 +192,52 @@ fn disagreements(declared: &[DeclaredVariable], read: &[Variable]) -> Vec<Findin
         }
     }
     let names = || declared.iter().map(|it| it.path.as_str());
-    for it in read.iter().filter(|it| names().all(|path| path != it.path)) {
+    // What is declared of all items is declared of each.
+    let is_declared = |it: &&Variable| {
+        let path = of_all_items(declared, &it.path);
+        names().any(|declared| declared == it.path || declared == path)
+    };
+    for it in read.iter().filter(|it| !is_declared(it)) {
         let message = format!("`{}` is read and not declared", it.path);
         let meant = nearest(&it.path, names());
-        findings.push(fault("not_declared", &it.path, message).suggesting(meant));
+        let finding = fault("not_declared", &it.path, message).suggesting(meant);
+        findings.push(placed(source, &it.path, finding));
     }
     findings
+}
+
+/// A finding of a variable at the first place of the template that reads it, where there is one: what only a layout or
+/// partial reads, or a name that an `assign` stands for, has none.
+fn placed(source: &TemplateSource, path: &str, finding: Finding) -> Finding {
+    let name = path.rfind("[].").and_then(|at| path.get(at + 2..)).unwrap_or(path);
+    let parts = [
+        ("subject", Some(&source.subject)),
+        ("preheader", source.preheader.as_ref()),
+        ("html", source.html.as_ref()),
+        ("text", source.text.as_ref()),
+    ];
+    let is_name = |it: char| it.is_alphanumeric() || matches!(it, '_' | '-');
+    let place_in = |text: &str| {
+        liquid::tokens(text).into_iter().find_map(|token| {
+            let inside = text.get(token.range.clone())?;
+            let at = inside.match_indices(name).map(|(at, _)| at).find(|at| {
+                let before = inside.get(..*at).and_then(|it| it.chars().next_back());
+                let after = inside.get(at + name.len()..).and_then(|it| it.chars().next());
+                let is_begin = name.starts_with('.')
+                    || !before.is_some_and(|it| is_name(it) || matches!(it, '.' | '"' | '\''));
+                is_begin && !after.is_some_and(is_name)
+            });
+            at.map(|at| token.range.start + at)
+        })
+    };
+    let found = parts.into_iter().find_map(|(part, text)| {
+        let text = text?;
+        place_in(text).map(|at| (part, text, at))
+    });
+    let Some((part, text, at)) = found else { return finding };
+    let (line, column) = line_and_column(text, at);
+    let snippet = Some(snippet(text, at));
+    Finding { part: Some(part.to_owned()), line, column, snippet, ..finding }
 }
 
 #[cfg(test)]
@@ -190,6 +297,48 @@ mod tests {
                 "place?:object/",
             ]
         );
+    }
+
+    #[test]
+    fn what_is_not_declared_is_told_at_the_place_that_reads_it() {
+        let source = json!({
+            "subject": "{{ name }}", "variables": [{"path": "name"}, {"path": "rows"}],
+            "html": "<p>\n  {{ nmae }} {{ names }} {% for it in rows %}{{ it.qty }}{% endfor %}",
+        });
+        let source = serde_json::from_value(source).expect("a source");
+        let read =
+            ["name", "nmae", "rows", "rows[].qty", "names", "elsewhere"].map(|path| Variable {
+                path: path.to_owned(),
+                required: true,
+                value_type: None,
+                format: None,
+                declared_only: false,
+            });
+        let findings = agreed(&source, read.to_vec()).findings;
+        let told: Vec<String> = findings
+            .iter()
+            .map(|it| {
+                format!("{} {}:{}", it.part.as_deref().unwrap_or_default(), it.line, it.column)
+            })
+            .collect();
+        assert_eq!(told, ["html 2:6", "html 2:51", "html 2:17", "variables 0:0"]);
+    }
+
+    #[test]
+    fn sizes_and_single_items_are_those_of_the_declared_list() {
+        let declared = json!([
+            {"path": "items", "type": "array"}, {"path": "items[].a", "type": "string"},
+            {"path": "tags", "type": "array"}, {"path": "tags[]", "type": "string"},
+            {"path": "name", "type": "string"},
+        ]);
+        let read = ["items[0].a", "items.last.a", "items.size", "tags.first", "tags", "name.size?"];
+        let (variables, findings) = agreed_of(&read, &declared);
+        assert!(findings.is_empty(), "{findings:?}");
+        for variable in ["items:array/", "items[].a?:string/", "tags[]?:string/", "name?:string/"] {
+            assert!(variables.iter().any(|it| it == variable), "{variable} in {variables:?}");
+        }
+        let (_, findings) = agreed_of(&["items[0].b"], &declared);
+        assert!(findings.contains(&"not_declared:items[0].b".to_owned()), "{findings:?}");
     }
 
     #[test]

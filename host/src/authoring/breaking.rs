@@ -7,7 +7,7 @@ use super::agreement::is_below;
 use crate::account::brand::{Brand, BrandField};
 use crate::template::version::{Variable, VariableFormat, VariableType};
 
-/// A change of a variable that would have sends refused.
+/// A change that would have sends refused, or leave out what they give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BreakingChange {
@@ -17,7 +17,7 @@ pub struct BreakingChange {
     /// The account of that template, where the layout or partial is the server's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
-    /// The variable, as in `user.name`.
+    /// The variable, as in `user.name`; `sender` or `requiredPlan` where the change is of the template itself.
     pub path: String,
     pub change: BreakingKind,
     /// What it was before, as in `optional`, `not read` or `string`.
@@ -38,6 +38,10 @@ pub enum BreakingKind {
     Format,
     /// What senders give was shown, and nothing reads it now.
     Gone,
+    /// The template's sender is of a domain that may not send, so a send that names no sender is refused.
+    Sender,
+    /// The template needs another plan than the account has.
+    Plan,
 }
 
 /// What a version asks of its senders.
@@ -49,6 +53,16 @@ pub struct Demands<'a> {
 }
 
 impl BreakingChange {
+    /// A change of what a template says of itself.
+    pub(super) fn of_template(
+        path: &str,
+        change: BreakingKind,
+        before: String,
+        after: String,
+    ) -> Self {
+        Self { template: None, account: None, path: path.to_owned(), change, before, after }
+    }
+
     #[must_use]
     pub fn in_words(&self) -> String {
         let of =
@@ -77,9 +91,16 @@ pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<Br
             BrandField::of_variable(&now.path).is_some_and(|it| brand.value(it).is_some());
         let was_needed = was.is_some_and(|it| before.needs(it)) || before.needs_inside(&now.path);
         // Where an object or a list around it was required, so was what is read of it; the other way it is not.
-        if after.needs(now) && !was_needed && !offered {
+        let is_demanded = after.needs(now) && !was_needed && !offered;
+        if is_demanded {
             let was = if was.is_some() { "optional" } else { "not read" };
-            changes.push(change(now, BreakingKind::Required, was, "required"));
+            let now_is =
+                if now.required { "required" } else { "refused where it is printed blank" };
+            changes.push(change(now, BreakingKind::Required, was, now_is));
+        }
+        // Nobody gave what nothing read: that it is required says it all.
+        if is_demanded && was.is_none() {
+            continue;
         }
         let (was_type, is_type) = (was.and_then(|it| it.value_type), now.value_type);
         let (was_format, is_format) = (was.and_then(|it| it.format), now.format);
@@ -99,7 +120,7 @@ pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<Br
     for was in before.variables.iter().filter(|it| !it.declared_only) {
         let is_read = after.variables.iter().any(|it| it.path == was.path && !it.declared_only);
         let is_of_brand = BrandField::of_variable(&was.path).is_some();
-        if !is_read && !after.reads_near(&was.path) && !is_of_brand {
+        if !is_read && !after.takes(&was.path) && !is_of_brand {
             changes.push(change(was, BreakingKind::Gone, "read", "not read"));
         }
     }
@@ -120,6 +141,15 @@ impl Demands<'_> {
                 .is_some_and(|rest| rest.starts_with('.') && !rest.contains('['))
         };
         self.variables.iter().any(|it| it.required && is_member(it))
+    }
+
+    /// Whether the path is within a value that is read whole, or something inside it is read. Where single members are
+    /// read of a value, the others are not.
+    fn takes(self, path: &str) -> bool {
+        let read = || self.variables.iter().filter(|it| !it.declared_only);
+        let around = read().filter(|it| is_below(path, &it.path)).max_by_key(|it| it.path.len());
+        let is_whole = |around: &Variable| !read().any(|it| is_below(&it.path, &around.path));
+        around.is_some_and(is_whole) || read().any(|it| is_below(&it.path, path))
     }
 
     /// Whether something around the path is read, or something inside it.
@@ -169,6 +199,10 @@ mod tests {
         assert!(told(&["a"], &["a.b?"]).is_empty(), "a part of it is read");
         assert!(told(&["a!"], &[]).is_empty(), "nothing read it before");
         assert!(told(&["product_name"], &[]).is_empty(), "the brand gives it");
+        let (two, one) = (["a", "a[].b?", "a[].c?"], ["a", "a[].b?"]);
+        assert_eq!(told(&two, &one), ["`a[].c` was read and is not read"]);
+        assert!(told(&two, &["a"]).is_empty(), "the whole list is read");
+        assert_eq!(told(&["u.b", "u!:object"], &["u!:object"]), ["`u.b` was read and is not read"]);
     }
 
     #[test]
@@ -200,6 +234,8 @@ mod tests {
         let demands = |strict| Demands { variables: &variables, strict };
         let brand = Brand::default();
         assert_eq!(changes(demands(false), demands(true), &brand).len(), 1);
+        let told = changes(demands(false), demands(true), &brand);
+        assert_eq!(told[0].in_words(), "`a` was optional and is refused where it is printed blank");
         assert!(changes(demands(true), demands(true), &brand).is_empty());
         assert!(changes(demands(true), demands(false), &brand).is_empty());
     }

@@ -60,8 +60,9 @@ fn included_in(mjml: &str, names: &mut Names) {
 }
 
 fn called_in(text: &str, names: &mut Names) {
-    for tag in text.split("{%").skip(1) {
-        let tag = tag.split("%}").next().unwrap_or_default();
+    let tags = || text.split("{%").skip(1).map(|it| it.split("%}").next().unwrap_or_default());
+    let mut is_computed = false;
+    for tag in tags() {
         let mut words = tag.split_whitespace().peekable();
         while let Some(word) = words.next() {
             let word = word.trim_start_matches('-');
@@ -72,9 +73,17 @@ fn called_in(text: &str, names: &mut Names) {
                 Some(name) => Some(name),
                 None => None,
             };
-            if let Some(name) = name.and_then(quoted) {
-                names.add(name);
+            match name.map(quoted) {
+                Some(Some(name)) => names.add(name),
+                Some(None) => is_computed = true,
+                None => {}
             }
+        }
+    }
+    // A name that is computed is made of texts of the tags, as in {% assign foot = "footer" %}{% include foot %}.
+    if is_computed {
+        for tag in tags() {
+            tag.split(['"', '\'']).skip(1).step_by(2).for_each(|it| names.add(it));
         }
     }
 }
@@ -108,7 +117,21 @@ mod tests {
         let text = "{% render 'a' %}{%- include \"b\", x: 1 -%}{%render'c'%} render 'd' \
                     {% liquid\n  render 'e'\n  include 'a'\n%}{% render name %}{{ 'render' }}";
         called_in(text, &mut names);
+        // One is computed: so each text in a tag may be a name.
         assert_eq!(names.in_order, ["a", "b", "c", "e"]);
+    }
+
+    #[test]
+    fn the_texts_of_tags_may_be_names_where_a_name_is_computed() {
+        let called = |text: &str| {
+            let mut names = Names::default();
+            called_in(text, &mut names);
+            names.in_order
+        };
+        let text =
+            "{% assign foot = 'footer' %}{% if dark == \"yes\" %}{% include foot %}{% endif %}";
+        assert_eq!(called(text), ["footer", "yes"]);
+        assert!(called("{% assign foot = 'footer' %}{{ foot }}").is_empty());
     }
 
     #[test]

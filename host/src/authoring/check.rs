@@ -15,6 +15,7 @@ use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::journey::accept::variables::Variables;
 use crate::journey::render::dictionary;
 use crate::journey::render::template::{Parts, for_plugin, parts};
+use crate::message::address::EmailAddress;
 use crate::plugin::binding::Scope;
 use crate::plugin::table::{Table, Unrendered};
 use crate::plugin::{CallContext, CallFailure, Plugins};
@@ -35,6 +36,8 @@ pub struct Tenant {
     pub account: String,
     pub plan: String,
     pub brand: Brand,
+    /// The account's.
+    pub sender: Option<EmailAddress>,
     /// Whether all of its templates are strict.
     pub strict: bool,
 }
@@ -263,12 +266,23 @@ impl<'a> Checker<'a> {
         locale: &LocaleTag,
         data: &Map<String, Value>,
     ) -> Result<Result<RenderedParts, NotRendered>, AuthoringError> {
+        self.render_for(tenant, it, (locale, locale), data).await
+    }
+
+    /// The same with the dates and numbers of another region.
+    pub async fn render_for(
+        &self,
+        tenant: &Tenant,
+        it: Checkable<'_>,
+        (locale, region): (&LocaleTag, &LocaleTag),
+        data: &Map<String, Value>,
+    ) -> Result<Result<RenderedParts, NotRendered>, AuthoringError> {
         let template = for_plugin(it.slug, 0, (it.source, it.blocks), locale);
         let data = ObjectText::from(data);
         let data = Variables::new(&data, &tenant.brand).to_json();
         let context = CallContext {
             dry_run: true,
-            locale: Some(locale.to_string()),
+            locale: Some(region.to_string()),
             ..self.plugins.context(format!("publish {}", it.slug))
         };
         let findings = |found: Vec<Finding>| Ok(Err(NotRendered::Findings(found)));

@@ -14,6 +14,7 @@ use super::finding::Finding;
 use super::preview::{Chosen, PreviewOf};
 use super::{Authoring, Place};
 use crate::account::brand::{Brand, BrandField};
+use crate::message::address::EmailAddress;
 use crate::template::slug::Slug;
 use crate::template::source::TemplateSource;
 use crate::template::trial::trial_data;
@@ -27,6 +28,8 @@ pub struct SenderContract {
     pub revision: Option<u64>,
     pub source: TemplateSource,
     pub variables: Vec<Variable>,
+    /// The sender where neither a send nor the template names one.
+    pub account_sender: Option<EmailAddress>,
     /// What the account offers.
     pub brand: Brand,
 }
@@ -61,6 +64,7 @@ impl Authoring {
             revision: Some(version.revision),
             source: version.source,
             variables: version.variables,
+            account_sender: tenant.sender,
             brand: tenant.brand,
         })
     }
@@ -75,8 +79,8 @@ impl Authoring {
             return Err(AuthoringError::Unfit { slug: row.slug, findings });
         }
         let variables = agreement::agreed(&source, read).variables;
-        let (slug, brand) = (row.slug, tenant.brand);
-        Ok(SenderContract { slug, revision: None, source, variables, brand })
+        let (slug, brand, account_sender) = (row.slug, tenant.brand, tenant.sender);
+        Ok(SenderContract { slug, revision: None, source, variables, brand, account_sender })
     }
 }
 

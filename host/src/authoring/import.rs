@@ -217,7 +217,8 @@ impl Authoring {
         super::publish::check_note(options.note.as_deref())?;
         // Up to 32 MiB of texts are parsed.
         let parse = move || Ok((files.entries()?, State::of(&files)?));
-        let parsed = tokio::task::spawn_blocking(parse).await.map_err(|_| AuthoringError::Stopping)?;
+        let parsed =
+            tokio::task::spawn_blocking(parse).await.map_err(|_| AuthoringError::Stopping)?;
         let (entries, state) = parsed.map_err(AuthoringError::Files)?;
         if entries.len() > MAX_IMPORTED {
             let message = format!("has more than {MAX_IMPORTED} templates, layouts and partials");

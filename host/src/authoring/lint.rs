@@ -21,7 +21,7 @@ use crate::template::kind::TemplateKind;
 use crate::template::locale::LocaleTag;
 use crate::template::source::{ChosenLocale, DeclaredVariable, Markup, SourcePart, TemplateSource};
 use crate::template::version::Blocks;
-use around::{Around, Background, colors, has_dark_styles, is_style, is_void};
+use around::{Around, Background, colors, has_dark_styles, is_style, is_void, root};
 use color::Color;
 use injection::{Printed, is_script};
 use page::{Attribute, Page, Piece, Tag, declarations};
@@ -193,17 +193,23 @@ impl<'a> Lint<'a> {
     }
 
     fn run(&mut self, around: &Around) {
+        let pieces = self.page.pieces();
         if !self.is_mjml {
-            let lower = self.page.masked.to_ascii_lowercase();
-            if let Some(at) = lower.find("<mjml").or_else(|| lower.find("<mj-")) {
+            let mjml = pieces.iter().find_map(|it| match it {
+                Piece::Start(tag) if tag.name == "mjml" || tag.name.starts_with("mj-") => {
+                    Some(tag.at)
+                }
+                Piece::Start(_) | Piece::End { .. } | Piece::Text(_) => None,
+            });
+            if let Some(at) = mjml {
                 let message = "this is MJML, which no mail client shows; write it as `mjml` in place of `html`";
                 self.fault("raw_mjml", at, message);
                 return;
             }
         }
-        let pieces = self.page.pieces();
         let has_dark_styles = around.has_dark_styles || has_dark_styles(&self.page, &pieces);
         let liquid = self.page.liquid.clone();
+        self.unescaped(&liquid);
         let calls = liquid.iter().any(|it| it.kind == TokenKind::Call);
         let mut open: Vec<Open<'_>> = Vec::new();
         let mut choices = Choices::default();
@@ -257,6 +263,7 @@ impl<'a> Lint<'a> {
                 Piece::Text(range) => {
                     let text = self.page.masked.get(range.clone()).unwrap_or_default();
                     if let Some(link) = &mut link {
+                        let text = text.replace("&nbsp;", " ").replace("&#160;", " ");
                         link.has_text |= !text.trim().is_empty();
                     }
                     let holder = open.last().map_or("", |it| it.name);
@@ -271,6 +278,22 @@ impl<'a> Lint<'a> {
             for at in open.iter().filter(|it| it.name == "table").map(|it| it.at) {
                 let message = "this table has no end: write its `</table>`, or clients put what follows into it";
                 self.warn("unclosed_table", at, message);
+            }
+        }
+    }
+
+    /// Filters that print data as HTML.
+    fn unescaped(&mut self, liquid: &[Token]) {
+        for output in liquid.iter().filter(|it| it.kind == TokenKind::Output) {
+            let mut filters = self.page.inside(output).split('|').skip(1).map(root);
+            if let Some(filter) = filters.find(|it| matches!(*it, "raw" | "safe"))
+                && let Some(path) = self.printed.data_of(&self.page, output)
+            {
+                let message = format!(
+                    "`{path}` is printed as HTML by the filter `{filter}`, with every tag that a sender puts into it; \
+                     leave the filter out unless each sender escapes it"
+                );
+                self.warn("unescaped_output", output.range.start, message);
             }
         }
     }

@@ -131,12 +131,13 @@ impl Authoring {
                 .push(Finding::warning("data", wrong.wanted.code(), message).about(&wrong.path));
         }
         let chosen = source.choose_locale(options.locale.as_ref());
+        let spoken = (chosen.tag, chosen.region(options.locale.as_ref()));
         lint::lint((&written, &blocks), [chosen], &mut warnings);
-        let (rendered, mut missing) = match checker.render(&tenant, it, chosen.tag, &data).await? {
+        let (rendered, mut missing) = match checker.render_for(&tenant, it, spoken, &data).await? {
             Ok(rendered) => (rendered, Vec::new()),
             Err(NotRendered::Missing(paths)) => {
                 let filled = with_stand_ins(&variables, data);
-                match checker.render(&tenant, it, chosen.tag, &filled).await? {
+                match checker.render_for(&tenant, it, spoken, &filled).await? {
                     Ok(rendered) => (rendered, paths),
                     Err(NotRendered::Missing(paths)) => return Err(lacking(row, paths)),
                     Err(NotRendered::Findings(findings)) => {

@@ -108,9 +108,7 @@ pub(super) async fn render(
     };
     let variables = Variables::new(&filled.data, &account.brand);
     let locale = version.source.choose_locale(filled.locale.as_ref());
-    // Dates and numbers are those of the region that was asked for, where the texts are of its language.
-    let asked = filled.locale.as_ref().filter(|it| it.language() == locale.tag.language());
-    context.locale = Some(asked.unwrap_or(locale.tag).to_string());
+    context.locale = Some(locale.region(filled.locale.as_ref()).to_string());
     let blanks =
         if account.strict || version.source.strict { Blanks::Refused } else { Blanks::Told };
     let Rendering { parts, mut decision, unread } =

@@ -165,6 +165,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         due: wake,
         clock: clock.clone(),
         limits: Arc::clone(&limits.requests),
+        relay_port: smtp_ports.0.first().map(SocketAddr::port),
         bodies: limits.bodies.clone(),
         lists: Arc::clone(&limits.lists),
         readiness: Arc::default(),

@@ -127,6 +127,14 @@ pub struct ChosenLocale<'a> {
     pub number: u16,
 }
 
+impl<'a> ChosenLocale<'a> {
+    /// Whose dates and numbers are shown: those of the region that was asked for, where the texts are of its language.
+    #[must_use]
+    pub fn region(&self, asked: Option<&'a LocaleTag>) -> &'a LocaleTag {
+        asked.filter(|it| it.language() == self.tag.language()).unwrap_or(self.tag)
+    }
+}
+
 /// The four parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourcePart {

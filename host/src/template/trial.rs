@@ -20,8 +20,19 @@ pub fn trial_data<'v>(
     variables: impl IntoIterator<Item = &'v Variable>,
 ) -> Map<String, Value> {
     let mut data = source.example().cloned().unwrap_or_default();
-    for variable in variables.into_iter().filter(|variable| variable.required) {
-        fill(&mut data, &variable.path, &value_of(variable));
+    let variables: Vec<&Variable> = variables.into_iter().collect();
+    for variable in variables.iter().filter(|variable| variable.required) {
+        let inside = |begin: char| {
+            let inside = variables.iter().filter_map(|it| it.path.strip_prefix(&variable.path));
+            inside.into_iter().any(|rest| rest.starts_with(begin))
+        };
+        // What its author does not declare is of the kind in which it is read.
+        let value = match variable.value_type.is_none() && variable.format.is_none() {
+            true if inside('[') => json!([]),
+            true if inside('.') => json!({}),
+            true | false => value_of(variable),
+        };
+        fill(&mut data, &variable.path, &value);
     }
     data
 }
@@ -65,6 +76,21 @@ fn fill(object: &mut Map<String, Value>, path: &str, value: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_declared_is_filled_in_as_it_is_read() {
+        let variable = |path: &str, required| Variable {
+            path: path.to_owned(),
+            required,
+            value_type: None,
+            format: None,
+            declared_only: false,
+        };
+        let read = [("items", true), ("items[].a", false), ("user", true), ("user.name", false)];
+        let read = read.map(|(path, required)| variable(path, required));
+        let data = trial_data(&TemplateSource::default(), &read);
+        assert_eq!(Value::Object(data), json!({"items": [], "user": {}}));
+    }
 
     #[test]
     fn what_an_example_leaves_out_is_filled_in_for_a_trial() {

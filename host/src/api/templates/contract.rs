@@ -84,7 +84,7 @@ pub async fn snippets(
         })?],
     };
     let contract = api.authoring.contract(&place, of).await.map_err(absent_or_refused)?;
-    let snippets = contract.snippets(&languages, &reached_at(&headers));
+    let snippets = contract.snippets(&languages, &reached_at(&api, &headers));
     Ok(Json(TemplateSnippets::new(&contract, snippets)))
 }
 
@@ -93,20 +93,24 @@ fn of_contract(of: Option<&str>) -> Result<PreviewOf, Refusal> {
     PreviewOf::from_word(text).map_err(|message| Refusal::fault("of", "invalid", message))
 }
 
+/// The port of RFC 6409, where this server has no relay.
+const SUBMISSION: u16 = 587;
+
 /// The address by which the client has reached this server: the one that it can send to. In front of any other than
 /// this machine there is TLS.
-pub fn reached_at(headers: &HeaderMap) -> Servers {
+pub fn reached_at(api: &Api, headers: &HeaderMap) -> Servers {
+    let relay_port = api.relay_port.unwrap_or(SUBMISSION);
     let host = headers.get(header::HOST).and_then(|it| it.to_str().ok());
     let authority = host.and_then(|it| it.parse::<Authority>().ok());
     let Some(authority) = authority else {
         return Servers {
             http: "https://mail.example.com".to_owned(),
-            smtp: "mail.example.com:587".to_owned(),
+            smtp: format!("mail.example.com:{relay_port}"),
         };
     };
     let name = authority.host();
     let is_here = name == "localhost"
         || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|it| it.is_loopback());
     let scheme = if is_here { "http" } else { "https" };
-    Servers { http: format!("{scheme}://{authority}"), smtp: format!("{name}:587") }
+    Servers { http: format!("{scheme}://{authority}"), smtp: format!("{name}:{relay_port}") }
 }

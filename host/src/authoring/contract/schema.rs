@@ -176,7 +176,7 @@ mod tests {
         let name = crate::account::brand::BrandField::ProductName;
         let brand = Brand::stored(BTreeMap::from([(name, "Tern".to_owned())]));
         let slug = "receipt".parse().expect("a slug");
-        SenderContract { slug, revision: Some(3), source, variables, brand }
+        SenderContract { slug, revision: Some(3), source, variables, account_sender: None, brand }
     }
 
     #[test]

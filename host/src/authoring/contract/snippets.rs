@@ -119,8 +119,8 @@ impl SenderContract {
         let message = json!({
             "to": RECIPIENT, "type": "EMAIL", "template": self.slug.as_str(), "data": data,
         });
-        let sender =
-            self.source.sender.as_ref().map_or("you@example.com".to_owned(), ToString::to_string);
+        let sender = self.source.sender.as_ref().or(self.account_sender.as_ref());
+        let sender = sender.map_or("you@example.com".to_owned(), ToString::to_string);
         let snippet = |language: &Language| {
             let base = servers.http.as_str();
             let code = match language {

@@ -206,6 +206,8 @@ impl Files {
                 }
                 let text = String::from_utf8(bytes)
                     .map_err(|_| malformed(&path, "is not UTF-8".to_owned()))?;
+                // Editors and git on Windows add both; they are not what an author says.
+                let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
                 if text.contains('\0') {
                     return Err(malformed(&path, "has a NUL character".to_owned()));
                 }
@@ -521,6 +523,13 @@ mod tests {
     }
 
     #[test]
+    fn line_endings_and_byte_order_marks_are_no_content() {
+        let mut files = Files::default();
+        files.add("note/text.liquid".into(), b"\xef\xbb\xbfa\r\nb\r\n".to_vec()).expect("a text");
+        assert_eq!(files.text("note/text.liquid"), Some("a\nb\n"));
+    }
+
+    #[test]
     fn a_folder_whose_description_is_misspelt_is_an_error() {
         let root = tempfile::tempdir().expect("a folder");
         for path in ["note/html.liquid", "pictures/readme.txt"] {
@@ -528,7 +537,8 @@ mod tests {
             fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
             fs::write(path, "x").expect("a file");
         }
-        let error = Files::from_disk(root.path()).expect("readable").entries().expect_err("a fault");
+        let error =
+            Files::from_disk(root.path()).expect("readable").entries().expect_err("a fault");
         assert!(error.to_string().contains("has no template.toml"), "{error}");
     }
 

@@ -54,8 +54,9 @@ impl<'a> Printed<'a> {
     /// A link that begins with data may be `javascript:`.
     pub fn begins_link(&self, page: &Page<'_>, it: &Attribute, output: &Token) -> Option<String> {
         let before = page.text.get(it.range.start..output.range.start).unwrap_or_default();
-        let has_tag = before.contains("{%");
-        if has_tag || !before.trim().is_empty() {
+        // Whichever way a choice goes, nothing may stand before the data.
+        let mut written = before.split("{%").map(|it| it.rsplit("%}").next().unwrap_or_default());
+        if written.any(|it| !it.trim().is_empty()) {
             return None;
         }
         let path = self.data_of(page, output)?;
@@ -95,7 +96,7 @@ impl<'a> Printed<'a> {
     }
 
     /// The path in the data that an output prints; none where the template itself wrote what is printed.
-    fn data_of(&self, page: &Page<'_>, output: &Token) -> Option<String> {
+    pub fn data_of(&self, page: &Page<'_>, output: &Token) -> Option<String> {
         let expression = page.inside(output);
         let path = expression.split('|').next().unwrap_or_default().trim();
         if path.starts_with(['"', '\'']) {
@@ -128,7 +129,19 @@ pub fn is_script(link: &str) -> bool {
 /// What loops, assignments and captures call something.
 fn names<'a>(page: &Page<'a>) -> HashMap<&'a str, Option<String>> {
     let mut names: HashMap<&str, Option<String>> = HashMap::new();
-    for token in page.liquid.iter().filter(|it| it.kind == TokenKind::Other) {
+    // The name of a capture, and where what it captures begins.
+    let mut capture: Option<(&str, usize)> = None;
+    for token in &page.liquid {
+        if token.kind == TokenKind::Output
+            && let Some((name, start)) = capture.take()
+            && page.text.get(start..token.range.start).is_some_and(|it| it.trim().is_empty())
+        {
+            let path = page.inside(token).split('|').next().unwrap_or_default().trim();
+            names.insert(name, Some(joined("", path)));
+        }
+        if token.kind != TokenKind::Other {
+            continue;
+        }
         let inside = page.text.get(token.range.start + 2..token.range.end - 2).unwrap_or_default();
         let inside = inside.trim_start_matches('-').trim_end_matches('-').trim();
         let mut words = inside.split_whitespace();
@@ -155,7 +168,9 @@ fn names<'a>(page: &Page<'a>) -> HashMap<&'a str, Option<String>> {
             }
             "capture" => {
                 names.insert(name, None);
+                capture = Some((name, token.range.end));
             }
+            "endcapture" => capture = None,
             _ => {}
         }
     }

@@ -64,6 +64,7 @@ async fn local(target: &Target, id: AccountId) -> Result<Vec<TypedTemplate>, Cli
             revision: Some(version.revision),
             source: version.source,
             variables: version.variables,
+            account_sender: None,
             brand: account.brand.clone(),
         };
         TypedTemplate { slug: contract.slug.to_string(), schema: contract.schema() }

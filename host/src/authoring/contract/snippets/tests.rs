@@ -8,6 +8,7 @@ fn contract(data: &Value) -> SenderContract {
         revision: Some(1),
         source,
         variables: Vec::new(),
+        account_sender: None,
         brand: Brand::default(),
     }
 }

@@ -52,7 +52,7 @@ async fn an_answer_that_is_no_policy_is_refused() {
         (endless, "larger than 64 KiB"),
         (cut, "request to the policy host failed"),
         (response("200 OK", "text/plain", "<html>"), "line 1"),
-        (response("200 OK", "text/plain", ""), "no version"),
+        (response("200 OK", "text/plain", ""), "no field `version`"),
         ("nonsense\r\n\r\n".to_owned(), "request to the policy host failed"),
     ] {
         host.answers(Answer::Bytes(answer));
