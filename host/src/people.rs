@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use crate::id::AccountId;
 use crate::journey::accept::rate_limit::RateLimits;
 use crate::store::seal::Seal;
-use crate::store::{AuditRow, PersonRow, SessionRow, Store, StoreError};
+use crate::store::{AuditRow, PersonRow, SessionRow, Store};
 pub use acting::ActingError;
 pub use factor::{Enrolment, FactorError, qr_code};
 pub use links::{Choice, LinkError, OneTimeLink, SetUp, link_path};
@@ -69,8 +69,10 @@ impl Membership {
 }
 
 impl People {
-    /// Writes a change down.
-    pub async fn record(&self, row: AuditRow) -> Result<(), StoreError> {
-        self.store.record_audit(&row).await
+    /// Writes a change down. The change is made already: an error here would have people make it again.
+    pub async fn record(&self, row: AuditRow) {
+        if let Err(error) = self.store.record_audit(&row).await {
+            tracing::error!(%error, action = row.action, "a change was made and could not be written into the audit log");
+        }
     }
 }

@@ -67,7 +67,7 @@ pub async fn change(
         let account = visitor.account()?;
         dashboard.api.store.change_brand(account, &changes).await?;
         let change = ("change_brand", None);
-        dashboard.people.record_in_account(&visitor.person, change, &visitor.guest.from).await?;
+        dashboard.people.record_in_account(&visitor.person, change, &visitor.guest.from).await;
         return Ok(to("/app/brand?done=changed"));
     }
     let mut again = brand_page(&dashboard, &visitor).await?;

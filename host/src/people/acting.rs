@@ -36,7 +36,7 @@ impl People {
         // For its message.
         self.store.account(account, now).await?;
         // Before it begins: what is done as an account is never without its beginning.
-        self.record_acted(person, (account, "act_as"), from).await?;
+        self.record_acted(person, (account, "act_as"), from).await;
         Ok(self.store.change_session_acting(person.session.id, Some(account)).await?)
     }
 
@@ -48,7 +48,7 @@ impl People {
     ) -> Result<Option<AccountId>, StoreError> {
         let Some(account) = person.session.acting_as else { return Ok(None) };
         self.store.change_session_acting(person.session.id, None).await?;
-        self.record_acted(person, (account, "end_act_as"), from).await?;
+        self.record_acted(person, (account, "end_act_as"), from).await;
         Ok(Some(account))
     }
 
@@ -74,7 +74,7 @@ impl People {
         person: &Person,
         (account, action): (AccountId, &'static str),
         from: &Origin,
-    ) -> Result<(), StoreError> {
+    ) {
         self.record_change(PersonsChange {
             user: (person.user.id, &person.user.email),
             account: Some(account),
@@ -82,6 +82,6 @@ impl People {
             subject: Some(account.to_string()),
             from,
         })
-        .await
+        .await;
     }
 }

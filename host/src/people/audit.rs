@@ -5,7 +5,7 @@ use super::sessions::Origin;
 use super::{People, Person};
 use crate::id::{AccountId, UserId};
 use crate::message::address::EmailAddress;
-use crate::store::{ActorId, AuditRow, StoreError};
+use crate::store::{ActorId, AuditRow};
 
 /// A change that a person has made.
 #[derive(Debug, Clone)]
@@ -18,15 +18,11 @@ pub struct PersonsChange<'a> {
 }
 
 impl People {
-    pub async fn record_change(&self, change: PersonsChange<'_>) -> Result<(), StoreError> {
-        self.record_acting(change, false).await
+    pub async fn record_change(&self, change: PersonsChange<'_>) {
+        self.record_acting(change, false).await;
     }
 
-    async fn record_acting(
-        &self,
-        change: PersonsChange<'_>,
-        acting: bool,
-    ) -> Result<(), StoreError> {
+    async fn record_acting(&self, change: PersonsChange<'_>, acting: bool) {
         let (user, email) = change.user;
         let row = AuditRow {
             at: self.clock.now(),
@@ -38,7 +34,7 @@ impl People {
             subject: change.subject,
             ip: Some(change.from.ip.to_string()),
         };
-        self.record(row).await
+        self.record(row).await;
     }
 
     /// A change in the account that the person's session shows.
@@ -47,7 +43,7 @@ impl People {
         person: &Person,
         (action, subject): (&'static str, Option<String>),
         from: &Origin,
-    ) -> Result<(), StoreError> {
+    ) {
         let change = PersonsChange {
             user: (person.user.id, &person.user.email),
             account: person.membership.as_ref().map(|it| it.account),
@@ -56,6 +52,6 @@ impl People {
             from,
         };
         let acting = person.membership.as_ref().is_some_and(|it| it.is_acting);
-        self.record_acting(change, acting).await
+        self.record_acting(change, acting).await;
     }
 }

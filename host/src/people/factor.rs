@@ -115,14 +115,15 @@ impl People {
         let (user, now) = (person.user.id, self.clock.now());
         let (factor, codes) = Enrolment::of(enrolment)?.prove(self, user, code, now)?;
         self.store.replace_factor(user, &factor, now).await?;
-        self.record_in_account(person, ("set_factor", Some(user.to_string())), from).await?;
+        self.record_in_account(person, ("set_factor", Some(user.to_string())), from).await;
         Ok(codes)
     }
 
     pub async fn remove_factor(&self, person: &Person, from: &Origin) -> Result<(), StoreError> {
         let user = person.user.id;
         self.store.remove_factor(user).await?;
-        self.record_in_account(person, ("remove_factor", Some(user.to_string())), from).await
+        self.record_in_account(person, ("remove_factor", Some(user.to_string())), from).await;
+        Ok(())
     }
 }
 

@@ -181,7 +181,7 @@ impl People {
             subject: Some(id.to_string()),
             from,
         })
-        .await?;
+        .await;
         let (session, _) = self.open_session(id, from).await?;
         Ok((session, codes))
     }
@@ -230,7 +230,7 @@ impl People {
             subject: Some(user.id.to_string()),
             from,
         })
-        .await?;
+        .await;
         if user.has_factor {
             return Ok((None, codes));
         }

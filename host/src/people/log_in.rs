@@ -132,11 +132,10 @@ impl People {
         Passwords::check(after)?;
         self.check_again(person, before, from).await?;
         let hash = self.passwords.hash(after).await?;
-        self.store.change_password(person.user.id, &hash).await?;
-        self.store.end_other_sessions(person.user.id, person.session.id).await?;
-        let now = self.clock.now();
-        self.store.verify_session(person.session.id, now).await?;
-        Ok(self.record_in_account(person, ("change_password", None), from).await?)
+        let (user, session) = (person.user.id, person.session.id);
+        self.store.change_password((user, &hash), session, self.clock.now()).await?;
+        self.record_in_account(person, ("change_password", None), from).await;
+        Ok(())
     }
 
     /// Ends one of the person's sessions; answers whether there was one.
@@ -149,7 +148,7 @@ impl People {
         let is_ended = self.store.end_session(person.user.id, id).await?;
         if is_ended {
             let change = ("end_session", Some(id.to_string()));
-            self.record_in_account(person, change, from).await?;
+            self.record_in_account(person, change, from).await;
         }
         Ok(is_ended)
     }
@@ -174,7 +173,7 @@ impl People {
             subject: Some(session.id.to_string()),
             from,
         })
-        .await?;
+        .await;
         Ok(secret)
     }
 

@@ -109,7 +109,7 @@ impl People {
             subject: Some(user.id.to_string()),
             from,
         })
-        .await?;
+        .await;
         Ok(Some((user, link)))
     }
 

@@ -101,7 +101,7 @@ impl People {
             Err(error) => return Err(error.into()),
         };
         let said = format!("{}: {role}", invited.user.email);
-        self.record_in_account(person, ("invite_user", Some(said)), from).await?;
+        self.record_in_account(person, ("invite_user", Some(said)), from).await;
         Ok(invited)
     }
 
@@ -120,7 +120,7 @@ impl People {
         }
         let link = self.make_link(LinkPurpose::Invitation, Some(user.id)).await?;
         let said = user.email.to_string();
-        self.record_in_account(person, ("invite_user_again", Some(said)), from).await?;
+        self.record_in_account(person, ("invite_user_again", Some(said)), from).await;
         Ok(Invited { user, link: Some(link) })
     }
 
@@ -136,7 +136,8 @@ impl People {
         let decide = |facts: &MemberFacts| with_role(facts, user, role);
         self.store.change_member(membership.account, user, decide).await??;
         let said = format!("{email}: {role}");
-        Ok(self.record_in_account(person, ("give_role", Some(said)), from).await?)
+        self.record_in_account(person, ("give_role", Some(said)), from).await;
+        Ok(())
     }
 
     /// Takes somebody out of the account; an invitation that nobody has taken is gone with it.
@@ -151,7 +152,8 @@ impl People {
         let decide = |facts: &MemberFacts| without(facts, user);
         self.store.change_member(membership.account, user, decide).await??;
         let said = email.to_string();
-        Ok(self.record_in_account(person, ("remove_member", Some(said)), from).await?)
+        self.record_in_account(person, ("remove_member", Some(said)), from).await;
+        Ok(())
     }
 
     /// Somebody of the account.

@@ -1,7 +1,7 @@
 //! Log-ins that last.
 
 use super::Store;
-use super::database::{Row, column, moment, sql};
+use super::database::{Row, Statement, column, moment, sql};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, SessionId, UserId};
 use crate::store::StoreError;
@@ -91,12 +91,7 @@ impl Store {
 
     /// Notes that the password was given again.
     pub async fn verify_session(&self, id: SessionId, now: Timestamp) -> Result<(), StoreError> {
-        sql("-- verify_session\nUPDATE sessions SET verified_at = $2 WHERE id = $1")
-            .bind(id)
-            .bind(now.millis())
-            .run(&self.db.writer)
-            .await
-            .map(|_| ())
+        verify_session(id, now).run(&self.db.writer).await.map(|_| ())
     }
 
     /// Shows another account from now on.
@@ -143,11 +138,7 @@ impl Store {
         user: UserId,
         kept: SessionId,
     ) -> Result<u64, StoreError> {
-        sql("-- end_other_sessions\nDELETE FROM sessions WHERE user_id = $1 AND id <> $2")
-            .bind(user)
-            .bind(kept)
-            .run(&self.db.writer)
-            .await
+        end_other_sessions(user, kept).run(&self.db.writer).await
     }
 
     /// Drops sessions and one-time links that are over, at most `limit` of each. Answers how many went.
@@ -182,4 +173,16 @@ fn session_row(row: &Row) -> Result<SessionRow, StoreError> {
         ip: column(row, "ip")?,
         agent: column(row, "agent")?,
     })
+}
+
+pub(super) fn verify_session(id: SessionId, now: Timestamp) -> Statement<'static> {
+    sql("-- verify_session\nUPDATE sessions SET verified_at = $2 WHERE id = $1")
+        .bind(id)
+        .bind(now.millis())
+}
+
+pub(super) fn end_other_sessions(user: UserId, kept: SessionId) -> Statement<'static> {
+    sql("-- end_other_sessions\nDELETE FROM sessions WHERE user_id = $1 AND id <> $2")
+        .bind(user)
+        .bind(kept)
 }

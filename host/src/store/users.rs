@@ -2,9 +2,10 @@
 
 use super::Store;
 use super::database::{Row, Statement, Tx, column, moment, parsed, sql};
+use super::sessions::{end_other_sessions, verify_session};
 use crate::account::role::Role;
 use crate::clock::Timestamp;
-use crate::id::{AccountId, Identifier, UserId};
+use crate::id::{AccountId, Identifier, SessionId, UserId};
 use crate::message::address::EmailAddress;
 use crate::store::StoreError;
 
@@ -200,9 +201,18 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Changes a password; answers whether there is such a person.
-    pub async fn change_password(&self, user: UserId, password: &str) -> Result<bool, StoreError> {
-        Ok(set_password(user, password).run(&self.db.writer).await? == 1)
+    /// Changes a password. All other sessions end with it, and the one that is kept is verified.
+    pub async fn change_password(
+        &self,
+        (user, password): (UserId, &str),
+        kept: SessionId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin("change_password").await?;
+        set_password(user, password).run(&mut tx).await?;
+        end_other_sessions(user, kept).run(&mut tx).await?;
+        verify_session(kept, now).run(&mut tx).await?;
+        tx.commit().await
     }
 
     /// The accounts of a person, in the order in which they were opened.
