@@ -13,7 +13,7 @@ mod page;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::finding::{Finding, Severity};
+use super::finding::{Finding, Severity, Suggestion};
 use super::liquid::{Token, TokenKind};
 use super::mjml::{line_and_column, snippet};
 use crate::template::kind::TemplateKind;
@@ -510,7 +510,8 @@ impl<'a> Lint<'a> {
     fn unsupported(&mut self, name: &str, at: usize) {
         let Some(it) = clients::unsupported(name) else { return };
         if self.found.iter().any(|found| {
-            found.code == "not_in_all_clients" && found.suggestion.as_deref() == Some(it.page)
+            found.code == "not_in_all_clients"
+                && found.suggestion.as_ref().is_some_and(|found| found.as_str() == it.page)
         }) {
             return;
         }
@@ -522,7 +523,7 @@ impl<'a> Lint<'a> {
         );
         self.warn("not_in_all_clients", at, message);
         if let Some(told) = self.found.last_mut().filter(|it| it.code == "not_in_all_clients") {
-            told.suggestion = Some(it.page.to_owned());
+            told.suggestion = Some(Suggestion::Apart(it.page.to_owned()));
         }
     }
 }
