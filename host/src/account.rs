@@ -1,6 +1,7 @@
 //! An account: who sends, on which plan, with which keys.
 
 pub mod brand;
+pub mod idempotency;
 pub mod ip_network;
 pub mod key;
 pub mod plan;

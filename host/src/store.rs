@@ -91,11 +91,11 @@ pub use sessions::SessionRow;
 pub use sts::StsRow;
 pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};
 pub use templates::{
-    AddedTemplate, DraftRow, NewTemplate, NewVersion, Publication, Published, Republication,
+    AddingTemplateFacts, DraftRow, NewTemplate, NewVersion, Publication, Published, Republication,
     TemplateFilter, TemplateOwner, TemplateRow, UserRow, VersionRow,
 };
 pub use test_recipients::{
-    AskingFacts, CONFIRMATION_LIFE, Confirmation, ConfirmationMail, RecentMails, TestRecipientRow,
+    AskingFacts, Confirmation, ConfirmationMail, RecentMails, TestRecipientRow,
 };
 pub use users::{
     Credentials, FactorRow, MemberChange, MemberFacts, MemberRow, MembershipRow, NewFactor,
@@ -104,8 +104,8 @@ pub use users::{
 pub use webhooks::{
     Backlog, DeliveryAttempt, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery,
     EndpointHistory, EventSubject, MAX_COUNTED_DELIVERIES, MessageSubject, NewDelivery, NewWebhook,
-    NextAttempt, PublishedEvent, TestDelivery, Waiting, WebhookChange, WebhookCounts, WebhookOwner,
-    WebhookRow, WebhookState,
+    NextAttempt, PublishedEvent, TestDelivery, Waiting, WebhookAttempt, WebhookChange,
+    WebhookCounts, WebhookOwner, WebhookRow, WebhookState,
 };
 
 use commit::KeyUse;

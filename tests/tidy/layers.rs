@@ -25,7 +25,7 @@ const RANKS: [&[&str]; 14] = [
 /// The submodules of modules by rank, lowest first: the steps of the journey, the parts of delivery, of the plugin
 /// host, of the command line and of the wiring. A submodule imports from lower ones only, and never from one of its own rank.
 const SUBMODULES: [(&str, &[&[&str]]); 14] = [
-    ("account", &[&["brand", "ip_network", "plan", "role", "secret"], &["key"]]),
+    ("account", &[&["brand", "idempotency", "ip_network", "plan", "role", "secret"], &["key"]]),
     (
         "dns",
         &[

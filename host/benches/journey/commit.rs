@@ -20,6 +20,7 @@ use waxwing::store::records::{
     Acceptance, Body, BodyOf, Job, JobOutcome, NewMessage, PluginDecision, ReturnPath, RouteChoice,
     Slot,
 };
+use waxwing::template::version::TemplateRevision;
 
 use crate::content;
 use crate::process_time::ProcessTime;
@@ -90,7 +91,10 @@ fn job(revision: i64, account_id: AccountId, body: &Body, now: Timestamp) -> Job
         slots: vec![Slot::Message(Box::new(NewMessage {
             id: MessageId::new(now),
             channel: Channel::Api,
-            template: Some(("invoice".to_owned(), 1)),
+            template: Some(TemplateRevision {
+                slug: "invoice".parse().expect("a slug"),
+                revision: 1,
+            }),
             sender: "hello@sandbox.test".parse().expect("an address"),
             domain: DomainId::new(now),
             return_path: ReturnPath::Author,

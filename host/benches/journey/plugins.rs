@@ -14,7 +14,7 @@ use waxwing::clock::Clock;
 use waxwing::id::TemplateId;
 use waxwing::plugin::binding::{Binding, Scope};
 use waxwing::plugin::compiler::Compiler;
-use waxwing::plugin::evidence::{Evidence, Found, Owner, Published};
+use waxwing::plugin::evidence::{Evidence, Found, Owner, OwnersCursor, OwnersPage, Published};
 use waxwing::plugin::records::Call;
 use waxwing::plugin::renderer::{Output, Part, Source, Template, VersionKey};
 use waxwing::plugin::signature::SignatureRule;
@@ -45,8 +45,12 @@ impl Evidence for NoPast {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn accounts(&self, _: Binding) -> BoxFuture<'static, Found<Vec<Owner>>> {
-        Box::pin(async { Ok(Vec::new()) })
+    fn accounts(
+        &self,
+        _: Binding,
+        _: Option<OwnersCursor>,
+    ) -> BoxFuture<'static, Found<OwnersPage>> {
+        Box::pin(async { Ok(OwnersPage { owners: Vec::new(), next: None }) })
     }
 
     fn templates(&self, _: Kind, _: Owner) -> BoxFuture<'static, Found<Vec<Published>>> {

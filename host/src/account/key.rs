@@ -227,6 +227,33 @@ impl UnknownWord {
 }
 
 impl ApiKey {
+    /// A key as it is made: active, without an end and without restrictions.
+    #[must_use]
+    pub fn new(
+        (id, account_id): (KeyId, AccountId),
+        name: String,
+        presented: &PresentedKey,
+        scopes: Vec<Scope>,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            account_id,
+            name,
+            mode: presented.mode(),
+            lookup: presented.lookup().to_owned(),
+            hash: presented.hash(),
+            scopes,
+            domains: Vec::new(),
+            templates: Vec::new(),
+            networks: Vec::new(),
+            state: KeyState::Active,
+            expires_at: None,
+            last_used_at: None,
+            created_at: now,
+        }
+    }
+
     /// Whether the key may do that.
     #[must_use]
     pub fn allows(&self, scope: Scope) -> bool {

@@ -18,13 +18,13 @@ use super::send::{idempotency_key, mark_replayed};
 use super::shapes::{Balance, Grant, LedgerPage, Page};
 use super::state::Api;
 use super::{body, query};
+use crate::account::idempotency::Idempotency;
 use crate::credit::Credits;
 use crate::fair_share::ShareOwner;
 use crate::id::AccountId;
 use crate::journey::accept::json;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::management::credits::{self, GrantError, GrantFault, GrantRequest};
-use crate::store::records::Idempotency;
 
 /// Whose.
 #[derive(Debug, Deserialize)]

@@ -20,6 +20,7 @@ use super::shapes::{
 };
 use super::state::Api;
 use super::{body, query, request_context};
+use crate::account::idempotency::Idempotency;
 use crate::account::key::Mode;
 use crate::id::MessageId;
 use crate::journey::accept::rate_limit::Allowance;
@@ -28,7 +29,7 @@ use crate::journey::accept::resend;
 use crate::journey::{self, Reply};
 use crate::management::messages::{self, Caller, MessageError};
 use crate::store::MessageRow;
-use crate::store::records::{Acceptance, Idempotency};
+use crate::store::records::Acceptance;
 use filter::ListQuery;
 
 /// The account's messages, newest first.

@@ -15,6 +15,7 @@ use super::problem::Problem;
 use super::shapes::SendResponse;
 use super::state::Api;
 use super::{body, request_context};
+use crate::account::idempotency::Idempotency;
 use crate::account::key::Scope;
 use crate::journey::accept::authenticate::Caller;
 use crate::journey::accept::json;
@@ -24,7 +25,7 @@ use crate::journey::accept::submission::Submission;
 use crate::journey::accept::{Step, record_step};
 use crate::journey::{self, Reply};
 use crate::message::channel::Channel;
-use crate::store::records::{Acceptance, Idempotency};
+use crate::store::records::Acceptance;
 
 /// A request that came through everything that both send routes have in common.
 pub struct Accepted {

@@ -9,7 +9,8 @@ use crate::journey::accept::refusal::{Fault, Refusal, Refused};
 use crate::plugin::CallFailure;
 use crate::store::StoreError;
 use crate::template::kind::TemplateKind;
-use crate::template::slug::Slug;
+use crate::template::locale::{InvalidLocale, LocaleTag};
+use crate::template::slug::{InvalidSlug, Slug};
 
 /// Why something was not done. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -100,12 +101,62 @@ pub enum AuthoringError {
 pub enum FolderError {
     #[error("{path} cannot be read: {source}")]
     File { path: PathBuf, source: std::io::Error },
-    #[error("{path} is not valid:\n{message}")]
-    Malformed { path: PathBuf, message: String },
+    #[error("{path} is not valid:\n{fault}")]
+    Malformed { path: PathBuf, fault: FileFault },
     #[error("{path} has faults:\n{}", lines(.faults))]
     Faults { path: PathBuf, faults: Vec<Fault> },
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Several(Vec<FolderError>),
+    #[error("the starter templates of this binary are not valid:\n{0}")]
+    Starters(&'static FolderError),
+}
+
+/// What is wrong with one file of a folder.
+#[derive(Debug, thiserror::Error)]
+pub enum FileFault {
+    #[error("is no file of a template; known are {known}")]
+    Unknown { known: String },
+    #[error(transparent)]
+    Slug(InvalidSlug),
+    #[error(transparent)]
+    Locale(InvalidLocale),
+    #[error("the folder of this locale is called `{0}`")]
+    LocaleFolder(LocaleTag),
+    #[error("has {bytes} bytes; at most {most}")]
+    TooLong { bytes: usize, most: usize },
+    #[error("is not UTF-8")]
+    NotUtf8,
+    #[error("has a NUL character")]
+    Nul,
+    #[error("is a symbolic link, which is not followed")]
+    SymbolicLink,
+    #[error("line {line}, column {column}: {what}")]
+    Toml { line: u32, column: u32, what: String },
+    #[error("{}", .0.iter().map(|it| it.message.as_str()).collect::<Vec<_>>().join("; "))]
+    Json(Vec<Fault>),
+    #[error(transparent)]
+    Twice(#[from] SaidTwice),
+    #[error("has no {name}, so it is no template")]
+    NoDescription { name: &'static str },
+    #[error("the layout `{name}` is not in {folder}")]
+    NoLayout { name: Slug, folder: &'static str },
+    #[error("{0}; delete the file, and pull")]
+    State(serde_json::Error),
+}
+
+/// A member of a source that two files say.
+#[derive(Debug, thiserror::Error)]
+#[error("`{member}` stands in another file too")]
+pub struct SaidTwice {
+    pub member: String,
+}
+
+impl SaidTwice {
+    /// The same, seen from the member that it stands below.
+    #[must_use]
+    pub fn below(self, name: &str) -> Self {
+        Self { member: format!("{name}.{}", self.member) }
+    }
 }
 
 impl FolderError {
@@ -128,9 +179,10 @@ impl FolderError {
             Self::File { path, source } => {
                 vec![Fault::new(&path.to_string_lossy(), "invalid", source.to_string())]
             }
-            Self::Malformed { path, message } => {
-                vec![Fault::new(&path.to_string_lossy(), "invalid", &**message)]
+            Self::Malformed { path, fault } => {
+                vec![Fault::new(&path.to_string_lossy(), "invalid", fault.to_string())]
             }
+            Self::Starters(broken) => broken.faults(),
             Self::Faults { path, faults } => {
                 let below = |it: &Fault| {
                     let field = format!("{}: {}", path.display(), it.field);

@@ -35,7 +35,42 @@ pub struct Finding {
     pub path: Option<String>,
     /// What was probably meant.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub suggestion: Option<String>,
+    #[schema(value_type = Option<String>)]
+    pub suggestion: Option<Suggestion>,
+    #[serde(skip)]
+    #[schema(ignore)]
+    pub origin: Origin,
+}
+
+/// What was probably meant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Suggestion {
+    /// The message ends with it.
+    InMessage(String),
+    /// The message does not have it.
+    Apart(String),
+}
+
+/// What a finding is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Origin {
+    #[default]
+    Author,
+    /// The text that is derived from the HTML part, where the author has given none.
+    DerivedText,
+}
+
+/// How a renderer begins the label of a unit that is derived from the rest of the label.
+const DERIVED: &str = "derived:";
+
+impl Suggestion {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::InMessage(it) | Self::Apart(it) => it,
+        }
+    }
 }
 
 /// Whether a finding stands against publishing.
@@ -62,6 +97,7 @@ impl Finding {
             snippet: None,
             path: None,
             suggestion: None,
+            origin: Origin::Author,
         }
     }
 
@@ -72,14 +108,18 @@ impl Finding {
     /// What the renderer says of a source.
     pub fn of_source(it: Diagnostic) -> Self {
         let Diagnostic { severity, code, message, line, column, snippet, path, part } = it;
-        // The engine says so itself at the end of its message.
+        // The world of renderers has no member for it: they say so at the end of their message.
         let meant = message.rsplit_once("did you mean `").and_then(|(_, it)| it.split('`').next());
         Self {
             severity: match severity {
                 PluginSeverity::Error => Severity::Error,
                 PluginSeverity::Warning | PluginSeverity::Info => Severity::Warning,
             },
-            suggestion: meant.map(|it| cut(it.to_owned())),
+            suggestion: meant.map(|it| Suggestion::InMessage(cut(it.to_owned()))),
+            origin: match &part {
+                Some(label) if label.starts_with(DERIVED) => Origin::DerivedText,
+                Some(_) | None => Origin::Author,
+            },
             code,
             message: cut(message),
             part,
@@ -100,7 +140,7 @@ impl Finding {
 
     #[must_use]
     pub fn suggesting(mut self, suggestion: Option<&str>) -> Self {
-        self.suggestion = suggestion.map(|it| cut(it.to_owned()));
+        self.suggestion = suggestion.map(|it| Suggestion::Apart(cut(it.to_owned())));
         self
     }
 
@@ -131,8 +171,8 @@ impl Finding {
     #[must_use]
     pub fn within_part(&self) -> String {
         let meant = match &self.suggestion {
-            Some(it) if !self.message.contains("did you mean") => format!("; did you mean `{it}`?"),
-            Some(_) | None => String::new(),
+            Some(Suggestion::Apart(it)) => format!("; did you mean `{it}`?"),
+            Some(Suggestion::InMessage(_)) | None => String::new(),
         };
         if self.line > 0 {
             format!("line {}, column {}: {}{meant}", self.line, self.column, self.message)

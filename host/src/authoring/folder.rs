@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use include_dir::{Dir, include_dir};
 use serde_json::json;
 
-use super::error::{AuthoringError, FolderError};
+use super::error::{AuthoringError, FileFault, FolderError};
 use super::{Authoring, Place, PublishOptions, PublishOutcome, newest};
 use crate::store::{TemplateOwner, TemplateRow};
 use crate::template::kind::TemplateKind;
@@ -44,14 +44,9 @@ pub enum ExistingLayout {
 /// # Errors
 /// The binary was built of a broken one.
 pub fn starters() -> Result<Vec<(Slug, Folder)>, FolderError> {
-    static STARTERS: LazyLock<Result<Vec<Entry>, String>> = LazyLock::new(|| {
-        let entries = Files::embedded(&EMBEDDED).and_then(|it| it.entries());
-        entries.map_err(|error| error.to_string())
-    });
-    let entries = STARTERS.as_ref().map_err(|message| FolderError::Malformed {
-        path: EMBEDDED.path().to_owned(),
-        message: message.clone(),
-    })?;
+    static STARTERS: LazyLock<Result<Vec<Entry>, FolderError>> =
+        LazyLock::new(|| Files::embedded(&EMBEDDED).and_then(|it| it.entries()));
+    let entries = STARTERS.as_ref().map_err(FolderError::Starters)?;
     let templates = entries.iter().filter(|it| it.kind == TemplateKind::Template);
     templates.map(|it| Ok((it.slug.clone(), with_layout(it, entries)?))).collect()
 }
@@ -74,8 +69,8 @@ fn with_layout(template: &Entry, all: &[Entry]) -> Result<Folder, FolderError> {
     let layout = template.source.layout.as_ref().map(|name| {
         let found = all.iter().find(|it| it.kind == TemplateKind::Layout && it.slug == *name);
         found.map(|it| (name.clone(), it.source.clone())).ok_or_else(|| {
-            let message = format!("the layout `{name}` is not in {}", files::LAYOUTS);
-            FolderError::Malformed { path: template.slug.as_str().into(), message }
+            let fault = FileFault::NoLayout { name: name.clone(), folder: files::LAYOUTS };
+            FolderError::Malformed { path: template.slug.as_str().into(), fault }
         })
     });
     Ok(Folder { source: template.source.clone(), layout: layout.transpose()? })

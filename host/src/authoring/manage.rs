@@ -8,7 +8,7 @@ use super::bounds::MAX_TEMPLATES;
 use super::error::AuthoringError;
 use super::{Authoring, Place, newest, parse};
 use crate::id::TemplateId;
-use crate::store::{AddedTemplate, NewTemplate, TemplateFilter, TemplateOwner, TemplateRow};
+use crate::store::{AddingTemplateFacts, NewTemplate, TemplateFilter, TemplateOwner, TemplateRow};
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
 use crate::template::source::TemplateSource;
@@ -76,11 +76,17 @@ impl Authoring {
         let Place { owner, kind, slug } = place;
         let (owner, kind) = (*owner, *kind);
         let new = NewTemplate { id: TemplateId::new(now), owner, kind, slug, draft, by: author };
-        match self.store.add_template(&new, MAX_TEMPLATES, now).await? {
-            AddedTemplate::Done => self.find(place).await,
-            AddedTemplate::Taken => Err(AuthoringError::Taken { kind, slug: slug.clone() }),
-            AddedTemplate::Full => Err(AuthoringError::Full { kind, most: MAX_TEMPLATES }),
-        }
+        let decide = |facts: AddingTemplateFacts| {
+            if facts.is_taken {
+                Err(AuthoringError::Taken { kind, slug: slug.clone() })
+            } else if facts.of_kind >= MAX_TEMPLATES {
+                Err(AuthoringError::Full { kind, most: MAX_TEMPLATES })
+            } else {
+                Ok(())
+            }
+        };
+        self.store.add_template(&new, now, decide).await??;
+        self.find(place).await
     }
 
     /// Replaces the draft.

@@ -9,7 +9,7 @@ use super::breaking::{BreakingChange, BreakingKind, Demands, changes};
 use super::calls::may_show_content;
 use super::check::{Checkable, Checked, Checker, Tenant};
 use super::error::AuthoringError;
-use super::finding::Finding;
+use super::finding::{Finding, Origin, Suggestion};
 use super::probe::probe;
 use super::resolve::{NewBlock, Resolved, Resolver, block};
 use super::{Authoring, Place, lint, mjml, newest};
@@ -405,7 +405,7 @@ impl Authoring {
             mjml::relocate(&mut findings, (&probe, &blocks), of_probe.as_ref());
         }
         // The text that is derived from the HTML part has the same faults.
-        findings.retain(|it| it.part.as_deref().is_none_or(|part| !part.starts_with("derived:")));
+        findings.retain(|it| it.origin != Origin::DerivedText);
         if row.kind == TemplateKind::Layout {
             mjml::relocate_layout(&mut findings, source, compiled.as_ref());
         }
@@ -614,7 +614,7 @@ async fn suggest_partials(
             );
             continue;
         }
-        finding.suggestion = like;
+        finding.suggestion = like.map(Suggestion::Apart);
     }
     Ok(())
 }

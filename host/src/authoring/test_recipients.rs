@@ -22,10 +22,11 @@ use crate::message::address::EmailAddress;
 use crate::message::channel::Channel;
 use crate::store::records::Acceptance;
 use crate::store::{
-    ActorId, AskingFacts, AuditRow, CONFIRMATION_LIFE, ConfirmationMail, RecentMails, StoreError,
-    TestRecipientRow,
+    ActorId, AskingFacts, AuditRow, ConfirmationMail, RecentMails, StoreError, TestRecipientRow,
 };
 
+/// How long the link of a mail works, and the mail counts against the rates.
+pub const CONFIRMATION_LIFE: Duration = Duration::from_hours(24);
 /// Addresses of an account's list, confirmed or not.
 pub const MAX_TEST_ADDRESSES: u32 = 20;
 /// Mails that ask for an account within a day.

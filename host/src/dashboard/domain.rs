@@ -221,7 +221,7 @@ async fn domain_page(
     details: DomainDetails,
 ) -> Result<DomainPage, Failure> {
     let (api, now) = (&dashboard.api, dashboard.api.clock.now());
-    let DomainDetails { row, check, keys } = details;
+    let DomainDetails { row, check, keys, .. } = details;
     let records = domain_records(&row, check.as_ref(), &keys);
     let (domain, when) = (row.domain, |at| When::of(at, now));
     let name = shown(&domain.name);

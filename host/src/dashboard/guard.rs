@@ -232,15 +232,21 @@ impl<T: Owned> FromRequest<Dashboard> for Change<T> {
 
     async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self, Failure> {
         let (mut parts, body) = request.into_parts();
-        let path = RawPathParams::from_request_parts(&mut parts, dashboard).await;
-        let path = path.map_err(|_| Failure::Missing)?;
-        let (_, id) = path.iter().find(|(name, _)| *name == "id").ok_or(Failure::Missing)?;
+        let id = in_path(&mut parts, "id").await?;
         let sent = Submitted::from_request(Request::from_parts(parts, body), dashboard).await?;
         let Submitted { visitor, form } = sent;
         visitor.membership()?.at_least(Role::Owner)?;
-        let row = T::find(dashboard, &visitor, id).await?;
+        let row = T::find(dashboard, &visitor, &id).await?;
         Ok(Self { dashboard: dashboard.clone(), visitor, form, row })
     }
+}
+
+/// What the path has in the place of that name.
+pub async fn in_path(parts: &mut Parts, place: &str) -> Result<String, Failure> {
+    let path = RawPathParams::from_request_parts(parts, &()).await;
+    let path = path.map_err(|_| Failure::Missing)?;
+    let found = path.iter().find(|(name, _)| *name == place);
+    found.map(|(_, value)| value.to_owned()).ok_or(Failure::Missing)
 }
 
 impl<T> Change<T> {

@@ -206,7 +206,10 @@ impl MessagePage {
             attempts: attempts
                 .into_iter()
                 .enumerate()
-                .map(|(at, it)| AttemptView::of(it, at + 1 == last, now))
+                .map(|(at, it)| {
+                    let order = if at + 1 == last { Order::Last } else { Order::Earlier };
+                    AttemptView::of(it, order, now)
+                })
                 .collect(),
             decisions: decisions.as_array().into_iter().flatten().map(DecisionView::of).collect(),
             size: size.map_or_else(String::new, |it| format!("{} bytes", number(i64::from(it)))),
@@ -236,8 +239,15 @@ impl EventView {
     }
 }
 
+/// Where an attempt stands among those of its message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Earlier,
+    Last,
+}
+
 impl AttemptView {
-    fn of(row: AttemptRow, is_last: bool, now: Timestamp) -> Self {
+    fn of(row: AttemptRow, order: Order, now: Timestamp) -> Self {
         let took = row.started_at.until(row.ended_at).as_millis();
         let is_well = matches!(row.outcome, MessageState::Delivered | MessageState::Relayed);
         let host = match (&row.host, &row.address) {
@@ -257,7 +267,7 @@ impl AttemptView {
             tls: row.tls,
             reply: if row.reply.starts_with(code.trim()) { row.reply } else { code + &row.reply },
             lines: row.conversation.lines().map(speaker).collect(),
-            is_open: is_last && !is_well,
+            is_open: order == Order::Last && !is_well,
         }
     }
 }

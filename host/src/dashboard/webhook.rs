@@ -6,7 +6,6 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{StatusCode, Uri};
-use serde_json::Value;
 
 use super::form::{self, Form};
 use super::frame::{Frame, Place};
@@ -19,8 +18,8 @@ use crate::account::role::Role;
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
 use crate::store::{
-    DeliveryRow, DeliveryState, MAX_COUNTED_DELIVERIES, WebhookCounts, WebhookOwner, WebhookRow,
-    WebhookState,
+    DeliveryRow, DeliveryState, MAX_COUNTED_DELIVERIES, WebhookAttempt, WebhookCounts,
+    WebhookOwner, WebhookRow, WebhookState,
 };
 use crate::webhooks::owner_operations::{WebhookError, WebhookFields};
 use crate::webhooks::types::TYPES;
@@ -120,20 +119,18 @@ impl From<WebhookCounts> for CountsView {
 }
 
 impl AttemptLine {
-    fn of(attempt: &Value, now: Timestamp) -> Self {
-        let text = |name: &str| attempt[name].as_str().unwrap_or_default().to_owned();
-        let error = text("error");
-        let status = attempt["status"].as_u64();
+    fn of(attempt: WebhookAttempt, now: Timestamp) -> Self {
+        let WebhookAttempt { at, status, error, millis, response } = attempt;
         Self {
-            at: Timestamp::parse_rfc3339(&text("at")).map(|at| When::of(at, now)),
-            is_taken: error.is_empty(),
-            outcome: match status {
-                Some(status) if error.is_empty() => format!("answered {status}"),
-                Some(status) => format!("answered {status}: {error}"),
-                None => error,
+            at: Timestamp::parse_rfc3339(&at).map(|at| When::of(at, now)),
+            is_taken: error.is_none(),
+            outcome: match (status, error) {
+                (Some(status), None) => format!("answered {status}"),
+                (Some(status), Some(error)) => format!("answered {status}: {error}"),
+                (None, error) => error.unwrap_or_default(),
             },
-            millis: attempt["millis"].as_u64().unwrap_or_default(),
-            response: text("response"),
+            millis,
+            response,
         }
     }
 }
@@ -145,13 +142,12 @@ impl DeliveryLine {
             DeliveryState::Delivered => ("good", "✓"),
             DeliveryState::Failed => ("bad", "✕"),
         };
-        let attempts = row.attempts.as_array().into_iter().flatten();
         Self {
             id: row.id.to_string(),
             state: (class, glyph, row.state.as_str()),
             at: When::of(row.created_at, now),
             next: row.next_attempt_at.map(|at| When::of(at, now)),
-            attempts: attempts.rev().map(|it| AttemptLine::of(it, now)).collect(),
+            attempts: row.attempts.into_iter().rev().map(|it| AttemptLine::of(it, now)).collect(),
             body: serde_json::to_string_pretty(&row.body).unwrap_or_default(),
             r#type: row.r#type,
         }

@@ -4,6 +4,8 @@ use unicode_security::confusable_detection::skeleton;
 use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
 
 use super::name::DomainName;
+use super::state::Phase;
+use crate::id::AccountId;
 
 /// Whether a name may look like a verified domain of another account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +14,29 @@ pub enum LookAlikes {
     Refused,
     /// The operator has allowed it.
     Allowed,
+}
+
+/// The domains that a new one must not be mistaken for: those that send and are proven by DNS, of other accounts, whose
+/// organizational domain looks the same and is another one. Names below one organizational domain do not count:
+/// their holder is the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Originals {
+    pub skeleton: String,
+    pub not_organizational: String,
+    pub not_of: AccountId,
+    pub phases: Vec<Phase>,
+}
+
+impl Originals {
+    #[must_use]
+    pub fn of(account: AccountId, name: &DomainName) -> Self {
+        Self {
+            skeleton: skeleton_of(name),
+            not_organizational: name.organizational().to_owned(),
+            not_of: account,
+            phases: Phase::sending(),
+        }
+    }
 }
 
 /// The organizational domain as an eye sees it: two with one skeleton look alike (UTS 39 section 4),

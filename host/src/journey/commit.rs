@@ -74,7 +74,7 @@ impl Commit {
 /// A client of the relay has no answer that warnings could stand in, so the log has them.
 fn log_blanks(message: &NewMessage, channel: Channel) {
     if channel == Channel::Smtp && !message.blank.is_empty() {
-        let template = message.template.as_ref().map(|(slug, _)| slug.as_str());
+        let template = message.template.as_ref().map(|it| it.slug.as_str());
         let (id, blank) = (message.id, message.blank.join(", "));
         tracing::warn!(message_id = %id, template, blank, "a message was accepted over SMTP although its template left variables blank");
     }

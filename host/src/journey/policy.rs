@@ -92,7 +92,7 @@ async fn substance<'a>(
         }
         Content::Raw(raw) => Ok(Substance::Raw(raw)),
         Content::Again(again) => {
-            let slug = again.template.as_ref().map(|(slug, _)| slug.as_str());
+            let slug = again.template.as_ref().map(|it| it.slug.as_str());
             if !slug.map_or(allowed.is_empty(), is_allowed) {
                 return Err(forbidden("the key may not send this message".to_owned()));
             }

@@ -20,6 +20,7 @@ use crate::plugin::CallContext;
 use crate::plugin::binding::Scope;
 use crate::plugin::table::Table;
 use crate::store::records::{Body, BodyOf, ReturnPath, RouteChoice};
+use crate::template::version::TemplateRevision;
 use template::{Blanks, Rendering};
 
 /// A message that is ready to be stored. Only `render` makes one.
@@ -27,8 +28,8 @@ use template::{Blanks, Rendering};
 pub struct Rendered {
     /// Its identifier; the Message-ID is made of it where the message has none.
     pub id: MessageId,
-    /// Slug and revision of the template; none for a message that came whole.
-    pub template: Option<(String, u64)>,
+    /// None for a message that came whole.
+    pub template: Option<TemplateRevision>,
     pub from: EmailAddress,
     /// The sender's domain.
     pub domain: DomainId,
@@ -138,7 +139,7 @@ pub(super) async fn render(
     });
     Ok(Rendered {
         id,
-        template: Some((version.slug.to_string(), version.revision)),
+        template: Some(TemplateRevision { slug: version.slug.clone(), revision: version.revision }),
         return_path: ReturnPath::Author,
         subject,
         from,

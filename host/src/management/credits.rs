@@ -1,9 +1,9 @@
 //! Grants of credits.
 
+use crate::account::idempotency::{ANSWERS_KEPT, Idempotency};
 use crate::clock::Timestamp;
 use crate::credit::Credits;
 use crate::id::AccountId;
-use crate::store::records::{ANSWERS_KEPT, Idempotency};
 use crate::store::{Granted, NewGrant, Store, StoreError};
 
 /// Credits of one grant, at most.

@@ -176,29 +176,24 @@ pub async fn create(
         return Err(KeyError::Faults(faults));
     }
     let presented = PresentedKey::generate(new.mode);
+    let scopes = without_duplicates(new.scopes);
     let key = ApiKey {
-        id: KeyId::new(now),
-        account_id: account,
-        name: new.name,
-        mode: new.mode,
-        lookup: presented.lookup().to_owned(),
-        hash: presented.hash(),
-        scopes: without_duplicates(new.scopes),
         domains: new.domains.into_iter().map(String::from).collect(),
         templates: new.templates.into_iter().map(String::from).collect(),
         networks: new.networks,
-        state: KeyState::Active,
         expires_at: new.expires_at,
-        last_used_at: None,
-        created_at: now,
+        ..ApiKey::new((KeyId::new(now), account), new.name, &presented, scopes, now)
     };
     within(by, &key)?;
     // For its message: a key of no account would only show the database's constraint.
     store.account(account, now).await?;
-    if !store.add_key(&key, MAX_KEYS_OF_ACCOUNT).await? {
-        return Err(KeyError::TooMany);
-    }
+    store.add_key(&key, may_have_one_more).await??;
     Ok((key, presented))
+}
+
+/// Whether an account with so many keys gets another.
+fn may_have_one_more(keys: u32) -> Result<(), KeyError> {
+    if keys < MAX_KEYS_OF_ACCOUNT { Ok(()) } else { Err(KeyError::TooMany) }
 }
 
 /// The API key of an account with which the dashboard sends tests; the first test makes it. Its identifier is derived from
@@ -216,25 +211,10 @@ pub async fn of_dashboard(
         return Ok(key);
     }
     let secret = PresentedKey::generate(Mode::Live);
-    let key = ApiKey {
-        id,
-        account_id: account,
-        name: "Dashboard".to_owned(),
-        mode: Mode::Live,
-        lookup: secret.lookup().to_owned(),
-        hash: secret.hash(),
-        scopes: vec![Scope::Templates],
-        domains: Vec::new(),
-        templates: Vec::new(),
-        networks: Vec::new(),
-        state: KeyState::Active,
-        expires_at: None,
-        last_used_at: None,
-        created_at: now,
-    };
-    match store.add_key(&key, MAX_KEYS_OF_ACCOUNT).await {
-        Ok(true) => Ok(key),
-        Ok(false) => Err(KeyError::TooMany),
+    let key =
+        ApiKey::new((id, account), "Dashboard".to_owned(), &secret, vec![Scope::Templates], now);
+    match store.add_key(&key, may_have_one_more).await {
+        Ok(added) => added.map(|()| key),
         // Somebody else was first.
         Err(error) => store.key(id).await?.ok_or(KeyError::Store(error)),
     }

@@ -18,12 +18,12 @@ mod tests;
 use sha2::{Digest, Sha256};
 use waxwing_smtp::server::dialog::{Mail, SessionSettings};
 
+use crate::account::idempotency::Idempotency;
 use crate::clock::Timestamp;
 use crate::journey::accept::refusal::{Fault, Refusal, Refused};
 use crate::journey::accept::submission::{Content, Faulty, Submission};
 use crate::mail::field::Message;
 use crate::mail::raw::Unfit;
-use crate::store::records::Idempotency;
 use fault::unfit;
 use x_waxwing_headers::XWaxwingHeaders;
 

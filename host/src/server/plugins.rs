@@ -24,7 +24,9 @@ use crate::journey::accept::variables::Variables;
 use crate::journey::render::template::version_for_plugin;
 use crate::plugin::binding::Binding;
 use crate::plugin::compiler::Compiler;
-use crate::plugin::evidence::{Evidence, EvidenceError, Found, Owner, Published};
+use crate::plugin::evidence::{
+    Evidence, EvidenceError, Found, Owner, OwnersCursor, OwnersPage, Published,
+};
 use crate::plugin::records::{Call, Input};
 use crate::plugin::slot::SlotName;
 use crate::plugin::supervisor::{Event, EventKind, Listener, SlotSupervisor};
@@ -38,6 +40,8 @@ use crate::upkeep::replay;
 const MAX_WAITING_EVENTS: usize = 256;
 /// Templates that are read at one time, for their MJML.
 const MJML_PAGE: u32 = 50;
+/// Accounts that are read at one time, to find those that a plugin decides for.
+const ACCOUNTS_PAGE: u32 = 200;
 
 /// What a new plugin is compared on, out of the store.
 #[derive(Clone)]
@@ -81,10 +85,18 @@ impl Evidence for StoreEvidence {
         Box::pin(async move { store.sampled_components().await.map_err(EvidenceError::new) })
     }
 
-    fn accounts(&self, binding: Binding) -> BoxFuture<'static, Found<Vec<Owner>>> {
+    fn accounts(
+        &self,
+        binding: Binding,
+        after: Option<OwnersCursor>,
+    ) -> BoxFuture<'static, Found<OwnersPage>> {
         let it = self.clone();
         Box::pin(async move {
-            let rows = it.store.accounts(it.clock.now()).await.map_err(EvidenceError::new)?;
+            let after: Option<AccountId> =
+                after.map(|it| it.0.parse()).transpose().map_err(EvidenceError::new)?;
+            let rows = it.store.accounts_after(after, ACCOUNTS_PAGE, it.clock.now()).await;
+            let rows = rows.map_err(EvidenceError::new)?;
+            let next = rows.last().map(|it| OwnersCursor(it.account.id.to_string()));
             let mut owners = Vec::new();
             for AccountRow { account, .. } in rows {
                 let owner = Owner { account: account.id.to_string(), plan: account.plan.name };
@@ -96,7 +108,7 @@ impl Evidence for StoreEvidence {
                 };
                 owners.extend(covered.then_some(owner));
             }
-            Ok(owners)
+            Ok(OwnersPage { owners, next })
         })
     }
 

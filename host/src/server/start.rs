@@ -24,6 +24,7 @@ use crate::api::control_token::ControlToken;
 use crate::api::lists::ListLimits;
 use crate::api::{Api, ApiParts};
 use crate::authoring::Authoring;
+use crate::authoring::test_recipients::CONFIRMATION_LIFE;
 use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, ForwardedHeader};
 use crate::credit::Credits;
@@ -262,6 +263,7 @@ fn retention(config: &Config) -> Retention {
         messages: Kept::days(config.retention.message_days),
         samples: days(config.plugins.sample_days),
         deliveries: days(config.webhooks.kept_days),
+        confirmations: CONFIRMATION_LIFE,
     }
 }
 

@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::Store;
 use super::database::{Row, Tx, column, json, sql};
 use super::domain_keys;
-use super::domains::{DomainRow, domain_row, looks_like_another};
+use super::domains::{DomainRow, domain_row, has_one_of};
 use super::events::{About, EventRow, record_event};
 use crate::clock::Timestamp;
 use crate::domain::key::DkimKey;
-use crate::domain::look_alike::skeleton_of;
+use crate::domain::look_alike::{LookAlikes, Originals, skeleton_of};
 use crate::domain::state::Phase;
 use crate::domain::verification::DomainEvent;
 use crate::id::{AccountId, DomainId, Identifier};
@@ -25,6 +25,8 @@ pub struct DomainDetails {
     /// Its last check; none for a sandbox domain.
     pub check: Option<CheckRow>,
     pub keys: Vec<DkimKey>,
+    /// Whether it may be as another account's.
+    pub look_alikes: LookAlikes,
 }
 
 /// The last check of a domain.
@@ -74,13 +76,13 @@ pub struct Checked {
 }
 
 /// What a check does to the domains of other accounts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OtherDomains {
     /// Nothing.
     Untouched,
-    /// Nothing is written where one that looks like this domain may send. Those of the same name in these phases
-    /// are checked at once.
-    Contested { recheck: &'static [Phase] },
+    /// Nothing is written where one of `originals` is there. Those of the same name in the phases of `recheck` are
+    /// checked at once.
+    Contested { originals: Option<Originals>, recheck: &'static [Phase] },
 }
 
 impl Store {
@@ -89,7 +91,7 @@ impl Store {
         let mut tx = self.db.snapshot("domain_details").await?;
         let row = sql("-- domain_details
              SELECT d.id, d.account_id, d.name, d.kind, d.verification_token, d.phase, d.since, d.progress, d.missing,
-                    d.requirements, d.decision, d.created_at, c.number, c.next_at, c.checked_at, c.owned_since, c.owned_at,
+                    d.requirements, d.decision, d.may_look_alike, d.created_at, c.number, c.next_at, c.checked_at, c.owned_since, c.owned_at,
                     c.unclear_since, c.findings, c.observations, c.failure
              FROM domains d LEFT JOIN domain_checks c ON c.domain_id = d.id WHERE d.id = $1")
         .bind(id)
@@ -98,7 +100,10 @@ impl Store {
         let keys = domain_keys::keys(&mut tx, id).await?;
         tx.rollback().await?;
         let Some(row) = row else { return Ok(None) };
-        Ok(Some(DomainDetails { row: domain_row(&row)?, check: check_row(&row)?, keys }))
+        let look_alikes =
+            if column(&row, "may_look_alike")? { LookAlikes::Allowed } else { LookAlikes::Refused };
+        let (row, check) = (domain_row(&row)?, check_row(&row)?);
+        Ok(Some(DomainDetails { row, check, keys, look_alikes }))
     }
 
     /// Takes up to `limit` domains that are due; each is due again at `until` if nothing comes of it.
@@ -151,7 +156,7 @@ impl Store {
 
     /// Writes a check with all that it has changed, in one transaction. Answers whether it was
     /// written: it is not when the domain is gone, was checked by somebody else meanwhile, or would be
-    /// verified at the same moment as one that it looks like.
+    /// verified at the same moment as one of those that it must not be mistaken for.
     ///
     /// # Errors
     /// The database failed; nothing was written.
@@ -191,8 +196,10 @@ impl Store {
         if let Some(keys) = &checked.keys {
             domain_keys::put(&mut tx, id, keys).await?;
         }
-        if let OtherDomains::Contested { recheck } = checked.others {
-            if looks_like_another(&mut tx, id).await? {
+        if let OtherDomains::Contested { originals, recheck } = &checked.others {
+            if let Some(originals) = originals
+                && has_one_of(&mut tx, originals).await?
+            {
                 return Ok(false);
             }
             recheck_others(&mut tx, id, recheck, now).await?;
@@ -308,9 +315,8 @@ async fn put_event(
 ) -> Result<(), StoreError> {
     let row = sql("-- record_check: whose it is\nSELECT account_id FROM domains WHERE id = $1")
         .bind(id)
-        .optional(&mut *tx)
+        .one(&mut *tx)
         .await?;
-    let Some(row) = row else { return Ok(()) };
     let account: AccountId = column(&row, "account_id")?;
     record_event(tx, event.into(), About::of(id), Some(account), detail, now).await
 }

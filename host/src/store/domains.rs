@@ -6,7 +6,7 @@ use super::Store;
 use super::database::{Row, Tx, column, inconsistent, json, parsed, sql};
 use crate::clock::Timestamp;
 use crate::domain::key::DkimKey;
-use crate::domain::look_alike::{LookAlikes, skeleton_of};
+use crate::domain::look_alike::{LookAlikes, Originals, skeleton_of};
 use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, Phase, SenderDomain, Standing};
 use crate::id::{AccountId, DomainId, Identifier};
@@ -49,7 +49,7 @@ pub struct AddingFacts {
     pub is_there: bool,
     /// Domains of the account.
     pub domains: u64,
-    /// A verified domain of another account looks like it.
+    /// One of the domains is there that it must not be mistaken for.
     pub has_look_alike: bool,
 }
 
@@ -63,11 +63,14 @@ impl Store {
         &self,
         new: &NewDomain,
         now: Timestamp,
+        originals: &Originals,
         decide: impl Fn(AddingFacts) -> Result<(), E>,
     ) -> Result<Result<(), E>, StoreError> {
         let mut tx = self.db.begin("add_domain").await?;
         let DomainRow { domain, requirements, decision } = &new.row;
-        if let Err(refused) = decide(facts(&mut tx, domain.account_id, &domain.name).await?) {
+        if let Err(refused) =
+            decide(facts(&mut tx, domain.account_id, &domain.name, originals).await?)
+        {
             return Ok(Err(refused));
         }
         let id = domain.id;
@@ -185,9 +188,10 @@ impl Store {
         &self,
         account: AccountId,
         name: &DomainName,
+        originals: &Originals,
     ) -> Result<AddingFacts, StoreError> {
         let mut tx = self.db.snapshot("adding_facts").await?;
-        let facts = facts(&mut tx, account, name).await?;
+        let facts = facts(&mut tx, account, name, originals).await?;
         tx.rollback().await?;
         Ok(facts)
     }
@@ -212,42 +216,25 @@ impl Store {
         rows.iter().map(|row| column(row, "verification_token")).collect()
     }
 
-    /// Whether the domain looks like a verified one of another account, and may not.
-    pub async fn looks_like_another(&self, id: DomainId) -> Result<bool, StoreError> {
-        let mut tx = self.db.snapshot("looks_like_another").await?;
-        let alike = looks_like_another(&mut tx, id).await?;
+    /// Whether one of those domains is there.
+    pub async fn has_one_of(&self, originals: &Originals) -> Result<bool, StoreError> {
+        let mut tx = self.db.snapshot("has_one_of").await?;
+        let found = has_one_of(&mut tx, originals).await?;
         tx.rollback().await?;
-        Ok(alike)
+        Ok(found)
     }
 }
 
-/// Whether the domain looks like a verified one of another account, and may not.
-pub async fn looks_like_another(tx: &mut Tx, id: DomainId) -> Result<bool, StoreError> {
-    let own = sql("-- looks_like_another
-         SELECT account_id, name FROM domains WHERE id = $1 AND NOT may_look_alike")
-    .bind(id)
-    .optional(&mut *tx)
-    .await?;
-    let Some(own) = own else { return Ok(false) };
-    let name: DomainName = parsed(&own, "domains", "name")?;
-    has_look_alike(tx, column(&own, "account_id")?, &name).await
-}
-
-/// Whether another account may send from a domain that looks like this one. Names below one organizational
-/// domain do not count: their holder is the same.
-async fn has_look_alike(
-    tx: &mut Tx,
-    account: AccountId,
-    name: &DomainName,
-) -> Result<bool, StoreError> {
-    let found = sql("-- has_look_alike
+pub async fn has_one_of(tx: &mut Tx, originals: &Originals) -> Result<bool, StoreError> {
+    // The index has domains that are proven by DNS alone, so the kind stands in the text.
+    let found = sql("-- has_one_of
          SELECT 1 AS is_there FROM domains
          WHERE kind = 'dns' AND skeleton = $1 AND organizational <> $2 AND account_id <> $3
            AND phase IN (SELECT value FROM json_each($4)) LIMIT 1")
-    .bind(skeleton_of(name))
-    .bind(name.organizational())
-    .bind(account)
-    .list(&Phase::sending())
+    .bind(&originals.skeleton)
+    .bind(&originals.not_organizational)
+    .bind(originals.not_of)
+    .list(&originals.phases)
     .optional(tx)
     .await?;
     Ok(found.is_some())
@@ -257,6 +244,7 @@ async fn facts(
     tx: &mut Tx,
     account: AccountId,
     name: &DomainName,
+    originals: &Originals,
 ) -> Result<AddingFacts, StoreError> {
     let row = sql("-- add_domain: may it be added
          SELECT (SELECT count(*) FROM domains WHERE account_id = $1 AND name = $2) AS same,
@@ -269,7 +257,7 @@ async fn facts(
     Ok(AddingFacts {
         is_there: count("same")? > 0,
         domains: u64::try_from(count("have")?).unwrap_or(0),
-        has_look_alike: has_look_alike(tx, account, name).await?,
+        has_look_alike: has_one_of(tx, originals).await?,
     })
 }
 

@@ -3,12 +3,12 @@
 use super::Store;
 use super::accounts::{add_entry, balance};
 use super::database::{column, inconsistent, json, sql};
+use crate::account::idempotency::Idempotency;
 use crate::account::key::Mode;
 use crate::clock::Timestamp;
 use crate::credit::{Credits, EntryKind};
 use crate::id::AccountId;
 use crate::store::StoreError;
-use crate::store::records::Idempotency;
 
 /// A grant to make.
 #[derive(Debug)]

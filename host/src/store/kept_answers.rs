@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use super::Store;
 use super::database::{column, json, sql};
+use crate::account::idempotency::Idempotency;
 use crate::account::key::Mode;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
 use crate::store::StoreError;
-use crate::store::records::{Answer, Idempotency};
+use crate::store::records::Answer;
 
 /// The sender domain and the template of a message, which a restricted key must be allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -25,20 +25,27 @@ impl Store {
         rows.iter().map(key_row).collect()
     }
 
-    /// Stores a new key, unless its account has `most`; answers whether it did.
-    pub async fn add_key(&self, key: &ApiKey, most: u32) -> Result<bool, StoreError> {
+    /// Stores a new key, unless `decide` refuses it on the number of keys that its account has.
+    ///
+    /// # Errors
+    /// The database failed. What `decide` refuses is within the answer.
+    pub async fn add_key<E>(
+        &self,
+        key: &ApiKey,
+        decide: impl Fn(u32) -> Result<(), E>,
+    ) -> Result<Result<(), E>, StoreError> {
         let mut tx = self.db.begin("add_key").await?;
         let keys =
             sql("-- add_key: count\nSELECT count(*) AS keys FROM keys WHERE account_id = $1")
                 .bind(key.account_id)
                 .one(&mut tx)
                 .await?;
-        if column::<i64>(&keys, "keys")? >= i64::from(most) {
-            return Ok(false);
+        if let Err(refused) = decide(column(&keys, "keys")?) {
+            return Ok(Err(refused));
         }
         insert(key).run(&mut tx).await?;
         tx.commit().await?;
-        Ok(true)
+        Ok(Ok(()))
     }
 
     /// The keys of an account in the order of their making, behind `after`.

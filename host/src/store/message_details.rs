@@ -15,6 +15,7 @@ use crate::message::channel::Channel;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{Body, ReturnPath};
+use crate::template::version::TemplateRevision;
 
 /// A message with its events, attempts and decisions.
 #[derive(Debug, Clone)]
@@ -65,8 +66,8 @@ pub struct AttemptRow {
 pub struct StoredMessage {
     pub id: MessageId,
     pub channel: Channel,
-    /// Slug and revision of its template; none for a message that came whole.
-    pub template: Option<(String, u64)>,
+    /// None for a message that came whole.
+    pub template: Option<TemplateRevision>,
     /// The envelope's sender.
     pub return_path: ReturnPath,
     /// Envelope recipient.
@@ -175,13 +176,10 @@ pub fn unpacked(row: &Row) -> Result<Option<Vec<u8>>, StoreError> {
 }
 
 fn stored_message(row: &Row) -> Result<StoredMessage, StoreError> {
-    let slug: Option<String> = column(row, "template_slug")?;
-    let revision: Option<i64> = column(row, "template_revision")?;
-    let revision = revision.and_then(|it| u64::try_from(it).ok()).unwrap_or_default();
     Ok(StoredMessage {
         id: column(row, "id")?,
         channel: word(row, "messages", "channel", Channel::from_name)?,
-        template: slug.map(|slug| (slug, revision)),
+        template: template_revision(row)?,
         return_path: match column::<Option<&str>>(row, "return_path")? {
             None => ReturnPath::Author,
             Some("") => ReturnPath::Other(None),
@@ -192,6 +190,18 @@ fn stored_message(row: &Row) -> Result<StoredMessage, StoreError> {
         metadata: json_or_empty(row, "messages", "metadata")?,
         content: unpacked(row)?,
     })
+}
+
+fn template_revision(row: &Row) -> Result<Option<TemplateRevision>, StoreError> {
+    if column::<Option<&str>>(row, "template_slug")?.is_none() {
+        return Ok(None);
+    }
+    let revision: i64 = column(row, "template_revision")?;
+    let unreadable = || inconsistent("messages", "template_revision", &revision.to_string());
+    Ok(Some(TemplateRevision {
+        slug: parsed(row, "messages", "template_slug")?,
+        revision: u64::try_from(revision).map_err(|_| unreadable())?,
+    }))
 }
 
 fn attempt_row(row: &Row) -> Result<AttemptRow, StoreError> {

@@ -4,14 +4,13 @@ mod bounce;
 mod commit;
 mod lease;
 
-use std::borrow::Cow;
-use std::sync::Arc;
-use std::time::Duration;
-
 use lz4_flex::block::{compress_prepend_size_with_dict, decompress_size_prepended_with_dict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
+use std::sync::Arc;
 
+use crate::account::idempotency::Idempotency;
 use crate::clock::Timestamp;
 use crate::credit::Credits;
 use crate::id::{AccountId, DomainId, KeyId, MessageId};
@@ -19,7 +18,7 @@ use crate::message::address::EmailAddress;
 use crate::message::channel::Channel;
 use crate::message::state::MessageState;
 use crate::message::waits_for::WaitsFor;
-use crate::template::version::Dictionary;
+use crate::template::version::{Dictionary, TemplateRevision};
 
 pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses, SuppressionKind};
 pub use commit::{
@@ -55,17 +54,6 @@ pub enum Acceptance {
     Together,
 }
 
-/// How long the answer to a request with an idempotency key is kept for its retries: to a send as to a grant.
-pub const ANSWERS_KEPT: Duration = Duration::from_hours(24);
-
-/// A client's key for a request, and the content of the request.
-#[derive(Debug, Clone)]
-pub struct Idempotency {
-    pub key: String,
-    /// SHA-256 of the canonical body.
-    pub body_hash: [u8; 32],
-}
-
 /// One place in a request.
 #[derive(Debug, Clone)]
 pub enum Slot {
@@ -80,8 +68,8 @@ pub enum Slot {
 pub struct NewMessage {
     pub id: MessageId,
     pub channel: Channel,
-    /// Slug and revision of its template; none for a raw message.
-    pub template: Option<(String, u64)>,
+    /// None for a raw message.
+    pub template: Option<TemplateRevision>,
     /// The author: the address in From.
     pub sender: EmailAddress,
     /// The author's domain.

@@ -99,14 +99,13 @@ pub struct NewTemplate<'a> {
     pub by: &'a str,
 }
 
-/// What came of adding one.
+/// What stands when a template, layout or partial is to be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AddedTemplate {
-    Done,
-    /// There is one of its name.
-    Taken,
-    /// Its owner has as many as it may have.
-    Full,
+pub struct AddingTemplateFacts {
+    /// Its owner has one of its kind and name.
+    pub is_taken: bool,
+    /// How many of its kind the owner has.
+    pub of_kind: u32,
 }
 
 /// Which part of a list.
@@ -149,13 +148,16 @@ impl VersionRow {
 }
 
 impl Store {
-    /// Adds one with its first draft, unless its owner has `most` of the kind.
-    pub async fn add_template(
+    /// Adds one with its first draft, unless `decide` refuses it on what stands then.
+    ///
+    /// # Errors
+    /// The database failed. What `decide` refuses is within the answer.
+    pub async fn add_template<E>(
         &self,
         new: &NewTemplate<'_>,
-        most: u32,
         now: Timestamp,
-    ) -> Result<AddedTemplate, StoreError> {
+        decide: impl Fn(AddingTemplateFacts) -> Result<(), E>,
+    ) -> Result<Result<(), E>, StoreError> {
         let mut tx = self.db.begin("add_template").await?;
         let facts = sql("-- add_template: facts
              SELECT (SELECT count(*) FROM templates WHERE account_id IS NOT DISTINCT FROM $1 AND kind = $2) AS number,
@@ -166,11 +168,12 @@ impl Store {
         .bind(new.slug.as_str())
         .one(&mut tx)
         .await?;
-        if column(&facts, "taken")? {
-            return Ok(AddedTemplate::Taken);
-        }
-        if column::<i64>(&facts, "number")? >= i64::from(most) {
-            return Ok(AddedTemplate::Full);
+        let facts = AddingTemplateFacts {
+            is_taken: column(&facts, "taken")?,
+            of_kind: column(&facts, "number")?,
+        };
+        if let Err(refused) = decide(facts) {
+            return Ok(Err(refused));
         }
         sql("-- add_template
              INSERT INTO templates (id, account_id, kind, slug, draft, draft_at, draft_by, created_at)
@@ -185,7 +188,7 @@ impl Store {
         .run(&mut tx)
         .await?;
         tx.commit().await?;
-        Ok(AddedTemplate::Done)
+        Ok(Ok(()))
     }
 
     /// One by its name, with its draft and its published version.

@@ -1,15 +1,10 @@
 //! Addresses that tests of templates really go to, and the mails that ask their holders.
 
-use std::time::Duration;
-
 use super::Store;
 use super::database::{Row, Tx, column, moment, moment_or_none, sql};
 use crate::clock::Timestamp;
 use crate::id::AccountId;
 use crate::store::StoreError;
-
-/// How long the link of a mail works, and the mail counts against the rates.
-pub const CONFIRMATION_LIFE: Duration = Duration::from_hours(24);
 
 /// An address of an account's list.
 #[derive(Debug, Clone, PartialEq, Eq)]

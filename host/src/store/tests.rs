@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use super::database::{column, sql};
 use super::{MessageFilter, Store, test_data};
+use crate::account::idempotency::Idempotency;
 use crate::account::key::Mode;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
@@ -36,11 +37,12 @@ use crate::journey::commit::decide::{Rules, decide};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
-    AfterAttempt, Answer, AttemptEnding, AttemptRecord, Body, BodyOf, Due, Idempotency, Job,
-    JobOutcome, Lease, LeaseFacts, NewMessage, NewSuppression, ReturnPath, Settlement, Slot,
-    Suppresses, SuppressionKind,
+    AfterAttempt, Answer, AttemptEnding, AttemptRecord, Body, BodyOf, Due, Job, JobOutcome, Lease,
+    LeaseFacts, NewMessage, NewSuppression, ReturnPath, Settlement, Slot, Suppresses,
+    SuppressionKind,
 };
 use crate::template::source::TemplateSource;
+use crate::template::version::TemplateRevision;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -112,7 +114,8 @@ impl Fixture {
 }
 
 fn message(price: i64) -> NewMessage {
-    let template = Some(("welcome".to_owned(), 1));
+    let slug = "welcome".parse().expect("a slug");
+    let template = Some(TemplateRevision { slug, revision: 1 });
     NewMessage { price: Credits(price), template, ..test_data::new_message(NOW) }
 }
 

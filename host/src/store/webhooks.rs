@@ -18,7 +18,9 @@ use crate::clock::Timestamp;
 use crate::id::{AccountId, Identifier, WebhookId};
 use crate::store::StoreError;
 
-pub use attempts::{DeliveryAttempt, DueDelivery, EndpointHistory, NextAttempt, Waiting};
+pub use attempts::{
+    DeliveryAttempt, DueDelivery, EndpointHistory, NextAttempt, Waiting, WebhookAttempt,
+};
 pub use deliveries::{
     DeliveryPage, DeliveryRow, DeliveryState, MAX_COUNTED_DELIVERIES, TestDelivery, WebhookCounts,
 };
@@ -96,22 +98,32 @@ pub struct WebhookChange {
 }
 
 impl Store {
-    /// Adds a webhook, unless its owner has `most`. Events from now on are posted to it. Answers whether
-    /// it was added.
-    pub async fn add_webhook(
+    /// Adds a webhook, unless `decide` refuses it on the number that its owner has. Events from now on are
+    /// posted to it.
+    ///
+    /// # Errors
+    /// The database failed. What `decide` refuses is within the answer.
+    pub async fn add_webhook<E>(
         &self,
         new: &NewWebhook,
-        most: u32,
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
+        decide: impl Fn(u32) -> Result<(), E>,
+    ) -> Result<Result<(), E>, StoreError> {
         let mut tx = self.db.begin("add_webhook").await?;
-        let added = sql(
+        let have = sql("-- add_webhook: count
+             SELECT count(*) AS webhooks FROM webhooks WHERE account_id IS NOT DISTINCT FROM $1")
+        .bind(new.owner.column())
+        .one(&mut tx)
+        .await?;
+        if let Err(refused) = decide(column(&have, "webhooks")?) {
+            return Ok(Err(refused));
+        }
+        sql(
             "-- add_webhook
              INSERT INTO webhooks (id, account_id, url, description, types, secret, state, reason, since,
                                    after_sequence, created_at)
              SELECT $1, $2, $3, $4, $5, $6, 'active', 'created', $7,
-                    (SELECT coalesce(max(sequence), 0) FROM events), $7
-             WHERE (SELECT count(*) FROM webhooks WHERE account_id IS NOT DISTINCT FROM $2) < $8",
+                    (SELECT coalesce(max(sequence), 0) FROM events), $7",
         )
         .bind(new.id)
         .bind(new.owner.column())
@@ -120,11 +132,10 @@ impl Store {
         .json(&new.types)
         .bind(&new.secret)
         .bind(now.millis())
-        .bind(most)
         .run(&mut tx)
         .await?;
         tx.commit().await?;
-        Ok(added == 1)
+        Ok(Ok(()))
     }
 
     /// Webhooks of an owner in the order of their making, behind `after`.

@@ -11,6 +11,14 @@ use crate::id::TemplateId;
 
 pub use super::variable::{Variable, VariableFormat, VariableType};
 
+/// One version of a template, as a message names what it was made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemplateRevision {
+    pub slug: Slug,
+    /// 0 for what an author tries and has not published.
+    pub revision: u64,
+}
+
 /// The published version of a template.
 #[derive(Debug, Clone)]
 pub struct TemplateVersion {

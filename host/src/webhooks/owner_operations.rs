@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::guard::InvalidUrl;
 use super::post::{Reply, WebhookRequest};
 use super::signature::Secret;
@@ -12,6 +10,7 @@ use super::types::{self, UnknownType};
 use super::{Webhooks, body};
 use crate::clock::Timestamp;
 use crate::id::{EventId, Identifier as _, WebhookId};
+use crate::store::WebhookAttempt;
 use crate::store::seal::SealError;
 use crate::store::{
     DeliveryState, NewWebhook, StoreError, TestDelivery, WebhookChange, WebhookOwner, WebhookRow,
@@ -47,7 +46,7 @@ pub struct TestOutcome {
     /// Whether the endpoint took it.
     pub delivered: bool,
     /// The attempt, as the log of deliveries keeps it.
-    pub attempt: Value,
+    pub attempt: WebhookAttempt,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -104,9 +103,8 @@ impl Webhooks {
         let sealed = self.sealed(id, &secret);
         let new = NewWebhook { id, owner, url, description, types, secret: sealed };
         let most = self.rules.per_owner;
-        if !self.store.add_webhook(&new, most, now).await? {
-            return Err(WebhookError::TooMany(most));
-        }
+        let decide = |have| if have < most { Ok(()) } else { Err(WebhookError::TooMany(most)) };
+        self.store.add_webhook(&new, now, decide).await??;
         Ok((self.find(id).await?, secret))
     }
 
@@ -165,11 +163,11 @@ impl Webhooks {
         let event = EventId::new(now);
         let body = body::of_test(id, now);
         let reply = self.post(&webhook, event, &body).await?;
-        let log = reply.log(self.clock.now());
+        let attempt = reply.attempt(self.clock.now());
         let state = if reply.is_taken() { DeliveryState::Delivered } else { DeliveryState::Failed };
-        let test = TestDelivery { webhook: id, event, body: &body, log: &log, state };
+        let test = TestDelivery { webhook: id, event, body: &body, log: &attempt, state };
         self.store.note_test(&test, now).await?;
-        Ok(TestOutcome { event, delivered: reply.is_taken(), attempt: log })
+        Ok(TestOutcome { event, delivered: reply.is_taken(), attempt })
     }
 
     /// Makes a delivery due now, as if it were new: with the same identifier and body.

@@ -8,14 +8,12 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use http::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
-use serde::Serialize;
-use serde_json::{Value, json};
-use utoipa::ToSchema;
 
 use super::guard::{Guard, Schemes};
 use super::resolver::{GuardedResolver, NoAddress};
 use crate::clock::{Clock, Timestamp};
 use crate::dns::Resolver;
+use crate::store::WebhookAttempt;
 
 const USER_AGENT: &str = concat!("Waxwing/", env!("CARGO_PKG_VERSION"), " (webhooks)");
 /// Bytes of a response that are read, and that are logged, at most.
@@ -57,22 +55,6 @@ pub struct Reply {
     pub response: String,
     /// From `Retry-After`.
     pub retry_after: Option<Duration>,
-}
-
-/// One attempt.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct WebhookAttempt {
-    /// When it ended.
-    #[schema(format = "date-time")]
-    at: String,
-    /// The status; none where there was no answer.
-    status: Option<u16>,
-    /// Why it was not taken.
-    error: Option<String>,
-    /// How long it took.
-    millis: u64,
-    /// The beginning of the answer.
-    response: String,
 }
 
 impl Poster {
@@ -182,14 +164,14 @@ impl Reply {
     }
 
     #[must_use]
-    pub fn log(&self, at: Timestamp) -> Value {
-        json!(WebhookAttempt {
+    pub fn attempt(&self, at: Timestamp) -> WebhookAttempt {
+        WebhookAttempt {
             at: at.rfc3339(),
             status: self.status,
             error: self.error.clone(),
             millis: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
             response: self.response.clone(),
-        })
+        }
     }
 }
 

@@ -262,7 +262,7 @@ impl Webhooks {
             pace: if reply.took > SLOW_AFTER { EndpointHealth::Slow } else { EndpointHealth::Fast },
         };
         let attempt =
-            DeliveryAttempt { webhook: webhook.id, event, at: now, log: reply.log(now), next };
+            DeliveryAttempt { webhook: webhook.id, event, at: now, log: reply.attempt(now), next };
         FinishedAttempt { owner: webhook.owner, answer, attempt }
     }
 }

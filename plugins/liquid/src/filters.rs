@@ -47,7 +47,7 @@ pub fn hint(name: &str) -> String {
 
 const fn filter(name: &'static str, min: usize, max: usize, run: Function) -> Filter {
     let run = Run::Function(run);
-    Filter { name, min, max, named: Named::These(&[]), run, check: |_, _| Ok(()) }
+    Filter { name, min, max, named: Named::These(&[]), run, check: |_| Ok(()) }
 }
 
 /// With a style and a time zone, by place or by name.
@@ -120,14 +120,7 @@ static FILTERS: [Filter; 74] = [
     filter("strip_html", 0, 0, html::strip_html),
     filter("strip_newlines", 0, 0, text::strip_newlines),
     filter("sum", 0, 1, math::sum),
-    Filter {
-        name: "t",
-        min: 0,
-        max: 0,
-        named: Named::Any,
-        run: Run::Message,
-        check: |_, _| Ok(()),
-    },
+    Filter { name: "t", min: 0, max: 0, named: Named::Any, run: Run::Message, check: |_| Ok(()) },
     of_time("time", date::time, date::check_time),
     filter("times", 1, 1, math::times),
     filter("truncate", 0, 2, text::truncate),

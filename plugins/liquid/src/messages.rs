@@ -4,6 +4,7 @@
 //! template: filters and tags are refused, and what a value holds is never read again.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::ast::{Block, Expr, FilterCall, Literal, Node, Primary, each_node};
 use crate::fault::Fault;
@@ -235,7 +236,7 @@ fn text(it: &str) -> Result<Text, Refused> {
             return Err(refuse("`{{` is not closed", open));
         };
         let inside = open.get(2..end).unwrap_or_default();
-        out.push(piece(inside).map_err(|it| refuse(&it, open))?);
+        out.push(piece(inside).map_err(|it| refuse(&it.to_string(), open))?);
         rest = open.get(end + 2..).unwrap_or_default();
     }
     if !rest.is_empty() {
@@ -244,13 +245,29 @@ fn text(it: &str) -> Result<Text, Refused> {
     Ok(out)
 }
 
+/// What stands between braces in a message, and is no value there.
+enum NoValue {
+    Syntax(Fault),
+    /// A value, but one that only a template may have.
+    OfTemplate,
+}
+
+impl fmt::Display for NoValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value is a name, as `{{ user.name }}`, without filters")?;
+        match self {
+            Self::Syntax(fault) => write!(f, ": {}", fault.message),
+            Self::OfTemplate => Ok(()),
+        }
+    }
+}
+
 /// A path, or text in quotes, as `{{ "{{" }}`.
-fn piece(inside: &str) -> Result<Piece, String> {
-    const ONLY: &str = "a value is a name, as `{{ user.name }}`, without filters";
-    match parse::value(inside).map_err(|it| format!("{ONLY}: {}", it.message))? {
+fn piece(inside: &str) -> Result<Piece, NoValue> {
+    match parse::value(inside).map_err(NoValue::Syntax)? {
         Primary::Literal(Literal::Str(it)) => Ok(Piece::Text(it)),
         it @ Primary::Path(_) => Ok(Piece::Value(it)),
-        Primary::Literal(_) | Primary::Range(_) => Err(ONLY.to_owned()),
+        Primary::Literal(_) | Primary::Range(_) => Err(NoValue::OfTemplate),
     }
 }
 

@@ -41,6 +41,29 @@ fn every_command_of_every_document_exists_with_its_options() {
     assert!(read > 130, "only {read} commands were found");
 }
 
+/// Those of the engine's README take seconds, but for the optimised ones.
+#[test]
+fn the_quick_commands_of_the_engines_readme_run_as_they_stand() {
+    let all = documents();
+    let readme = all.iter().find(|it| it.path == "plugins/liquid/README.md").expect("a README");
+    let quick: Vec<String> = readme
+        .commands()
+        .into_iter()
+        .filter(|it| it.starts_with("cargo test ") && !it.contains("--release"))
+        .collect();
+    assert_eq!(quick.len(), 2, "{quick:?}");
+    let some = Regex::new(r"test result: ok\. [1-9]").expect("a pattern");
+    for command in quick {
+        let mut shell = Command::new("sh");
+        let ran = shell.args(["-c", &command]).current_dir(workspace()).output();
+        let ran = ran.expect("sh starts");
+        let said = String::from_utf8_lossy(&ran.stdout);
+        let told = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "{command}: {said}{told}");
+        assert!(some.is_match(&said), "{command} runs something: {said}");
+    }
+}
+
 #[test]
 fn a_command_that_does_not_exist_is_noticed() {
     let known = Known::read();

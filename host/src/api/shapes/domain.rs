@@ -192,7 +192,7 @@ impl Domain {
         rules: &DomainCheckSettings,
     ) -> Self {
         let summary = DomainSummary::new(&domain.row, rules);
-        let store::DomainDetails { row, check, keys } = domain;
+        let store::DomainDetails { row, check, keys, .. } = domain;
         let at = |at: fn(&CheckRow) -> Option<Timestamp>| {
             check.as_ref().and_then(at).map(Timestamp::rfc3339)
         };

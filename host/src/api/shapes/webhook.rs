@@ -11,7 +11,6 @@ use crate::id::{AccountId, EventId, WebhookId};
 use crate::store::{self, DeliveryRow, WebhookOwner, WebhookRow};
 use crate::webhooks::body::WebhookEvent;
 use crate::webhooks::owner_operations::TestOutcome;
-use crate::webhooks::post::WebhookAttempt;
 use crate::webhooks::signature::Secret;
 
 /// A webhook.
@@ -100,6 +99,22 @@ pub struct DeletedWebhook {
     pub deleted: bool,
 }
 
+/// One attempt.
+#[derive(Serialize, ToSchema)]
+pub struct WebhookAttempt {
+    /// When it ended.
+    #[schema(format = "date-time")]
+    at: String,
+    /// The status; none where there was no answer.
+    status: Option<u16>,
+    /// Why it was not taken.
+    error: Option<String>,
+    /// How long it took.
+    millis: u64,
+    /// The beginning of the answer.
+    response: String,
+}
+
 /// What came of a test.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -113,8 +128,7 @@ pub struct WebhookTest {
     /// Whether it was taken.
     delivered: bool,
     /// The attempt.
-    #[schema(value_type = WebhookAttempt)]
-    attempt: Value,
+    attempt: WebhookAttempt,
 }
 
 /// One event for one webhook.
@@ -135,9 +149,10 @@ pub struct WebhookDelivery {
     #[schema(format = "date-time")]
     created_at: String,
     /// The last 20 attempts, oldest first.
-    #[schema(value_type = Vec<WebhookAttempt>)]
-    attempts: Value,
+    attempts: Vec<WebhookAttempt>,
     /// What is posted.
+    // Not read into the structs of today: an earlier version of the server may have written it, and it is shown
+    // as it was posted.
     #[schema(value_type = WebhookEvent)]
     body: Value,
 }
@@ -186,14 +201,17 @@ impl NewWebhook {
 impl WebhookTest {
     pub fn new(webhook_id: WebhookId, tested: TestOutcome) -> Self {
         let TestOutcome { event, delivered, attempt } = tested;
-        Self { id: event, webhook_id, delivered, attempt }
+        Self { id: event, webhook_id, delivered, attempt: attempt.into() }
     }
 }
 
 from_row!(row: DeliveryRow => WebhookDelivery {
     id, r#type, state: row.state.into(), next_attempt_at: row.next_attempt_at.map(Timestamp::rfc3339),
-    created_at: row.created_at.rfc3339(), attempts, body,
+    created_at: row.created_at.rfc3339(),
+    attempts: row.attempts.into_iter().map(WebhookAttempt::from).collect(), body,
 });
+
+from_row!(row: store::WebhookAttempt => WebhookAttempt { at, status, error, millis, response });
 
 impl From<store::WebhookState> for WebhookState {
     fn from(state: store::WebhookState) -> Self {

@@ -8,10 +8,10 @@ use std::path::Path;
 use include_dir::Dir;
 use serde_json::{Map, Value};
 
-use super::format::{self, FileKind};
+use super::format::{self, FileKind, FileOwner};
 use crate::authoring::bounds::MAX_FILE_BYTES;
 use crate::authoring::calls::calls;
-use crate::authoring::error::FolderError;
+use crate::authoring::error::{FileFault, FolderError};
 use crate::journey::accept::json;
 use crate::template::kind::TemplateKind;
 use crate::template::locale::LocaleTag;
@@ -83,7 +83,7 @@ pub fn folder_of(kind: TemplateKind, slug: &Slug) -> String {
 ///
 /// # Errors
 /// A file that looks like one of a template and is none, which an author should hear of.
-pub fn look(path: &str) -> Result<PathKind, String> {
+pub fn look(path: &str) -> Result<PathKind, FileFault> {
     if path == STATE {
         return Ok(PathKind::State);
     }
@@ -93,7 +93,7 @@ pub fn look(path: &str) -> Result<PathKind, String> {
         [PARTIALS, rest @ ..] => (TemplateKind::Partial, rest),
         all => (TemplateKind::Template, all),
     };
-    let slug = |text: &str| text.parse::<Slug>().map_err(|error| error.to_string());
+    let slug = |text: &str| text.parse::<Slug>().map_err(FileFault::Slug);
     match steps {
         [file] if kind != TemplateKind::Template => match file.strip_suffix(".liquid") {
             Some(name) => {
@@ -103,34 +103,49 @@ pub fn look(path: &str) -> Result<PathKind, String> {
             }
             None => Ok(PathKind::Other),
         },
-        [folder, file] => match format::kind_of(file, false) {
+        [folder, file] => match format::kind_of(file, FileOwner::Template) {
             Some(known) => {
                 let place = FilePlace { kind, slug: slug(folder)?, locale: None, file: known.name };
                 Ok(PathKind::File(place, known))
             }
-            None => other(file, false),
+            None => other(file, FileOwner::Template),
         },
-        [folder, "locales", tag, file] => match format::kind_of(file, true) {
+        [folder, "locales", tag, file] => match format::kind_of(file, FileOwner::Locale) {
             Some(known) => {
-                let locale: LocaleTag = tag.parse().map_err(|error| format!("{error}"))?;
+                let locale: LocaleTag = tag.parse().map_err(FileFault::Locale)?;
                 if locale.as_str() != *tag {
-                    return Err(format!("the folder of this locale is called `{locale}`"));
+                    return Err(FileFault::LocaleFolder(locale));
                 }
                 let place =
                     FilePlace { kind, slug: slug(folder)?, locale: Some(locale), file: known.name };
                 Ok(PathKind::File(place, known))
             }
-            None => other(file, true),
+            None => other(file, FileOwner::Locale),
         },
         _ => Ok(PathKind::Other),
     }
 }
 
+/// The text of a file that says something of a template.
+fn text_of(path: &str, bytes: Vec<u8>) -> Result<Option<String>, FileFault> {
+    match look(path)? {
+        PathKind::Other => Ok(None),
+        PathKind::File(..) | PathKind::State => {
+            if bytes.len() > MAX_FILE_BYTES {
+                return Err(FileFault::TooLong { bytes: bytes.len(), most: MAX_FILE_BYTES });
+            }
+            let text = String::from_utf8(bytes).map_err(|_| FileFault::NotUtf8)?;
+            // Editors and git on Windows add both; they are not what an author says.
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
+            if text.contains('\0') { Err(FileFault::Nul) } else { Ok(Some(text)) }
+        }
+    }
+}
+
 /// A misspelt name of a part would be a part that is left out.
-fn other(file: &str, is_of_locale: bool) -> Result<PathKind, String> {
+fn other(file: &str, owner: FileOwner) -> Result<PathKind, FileFault> {
     if [".liquid", ".toml", ".mjml"].iter().any(|end| file.ends_with(end)) {
-        let known = format::known(is_of_locale);
-        return Err(format!("is no file of a template; known are {known}"));
+        return Err(FileFault::Unknown { known: format::known(owner) });
     }
     Ok(PathKind::Other)
 }
@@ -195,26 +210,13 @@ impl Files {
     /// # Errors
     /// It looks like one that does, and is none.
     pub fn add(&mut self, path: String, bytes: Vec<u8>) -> Result<(), FolderError> {
-        let malformed =
-            |path: &str, message: String| FolderError::Malformed { path: path.into(), message };
-        match look(&path) {
-            Ok(PathKind::Other) => Ok(()),
-            Ok(PathKind::File(..) | PathKind::State) => {
-                if bytes.len() > MAX_FILE_BYTES {
-                    let message = format!("has {} bytes; at most {MAX_FILE_BYTES}", bytes.len());
-                    return Err(malformed(&path, message));
-                }
-                let text = String::from_utf8(bytes)
-                    .map_err(|_| malformed(&path, "is not UTF-8".to_owned()))?;
-                // Editors and git on Windows add both; they are not what an author says.
-                let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
-                if text.contains('\0') {
-                    return Err(malformed(&path, "has a NUL character".to_owned()));
-                }
+        match text_of(&path, bytes) {
+            Ok(None) => Ok(()),
+            Ok(Some(text)) => {
                 self.texts.insert(path, text);
                 Ok(())
             }
-            Err(message) => Err(malformed(&path, message)),
+            Err(fault) => Err(FolderError::Malformed { path: path.into(), fault }),
         }
     }
 
@@ -242,7 +244,7 @@ impl Files {
         let mut errors = Vec::new();
         for (path, text) in &self.texts {
             let Ok(PathKind::File(place, file)) = look(path) else { continue };
-            let malformed = |message: String| FolderError::Malformed { path: path.into(), message };
+            let malformed = |fault| FolderError::Malformed { path: path.into(), fault };
             let order = match place.kind {
                 TemplateKind::Partial => 0,
                 TemplateKind::Layout => 1,
@@ -256,12 +258,11 @@ impl Files {
             });
             match file.members(text, place.locale.as_ref()) {
                 Ok(members) => {
-                    if let Err(member) = format::join(&mut gathered.body, members) {
-                        let message = format!("`{member}` stands in another file too");
-                        errors.push(malformed(message));
+                    if let Err(twice) = format::join(&mut gathered.body, members) {
+                        errors.push(malformed(twice.into()));
                     }
                 }
-                Err(message) => errors.push(malformed(message)),
+                Err(fault) => errors.push(malformed(fault)),
             }
         }
         let mut entries = Vec::new();
@@ -271,8 +272,8 @@ impl Files {
             if kind == TemplateKind::Template
                 && !self.texts.contains_key(&format!("{folder}/{DESCRIPTION}"))
             {
-                let message = format!("has no {DESCRIPTION}, so it is no template");
-                errors.push(FolderError::Malformed { path: path(), message });
+                let fault = FileFault::NoDescription { name: DESCRIPTION };
+                errors.push(FolderError::Malformed { path: path(), fault });
                 continue;
             }
             // What a request may not say, a file may not either.
@@ -421,8 +422,8 @@ impl DiskReader {
     }
 
     fn link(&mut self, path: &Path) {
-        let message = "is a symbolic link, which is not followed".to_owned();
-        self.errors.push(FolderError::Malformed { path: path.to_owned(), message });
+        let fault = FileFault::SymbolicLink;
+        self.errors.push(FolderError::Malformed { path: path.to_owned(), fault });
     }
 
     fn file(&mut self, path: &Path, below: &str) {
@@ -501,7 +502,7 @@ mod tests {
         ] {
             assert!(!known(path), "{path}");
         }
-        assert!(look("note/htm.liquid").is_err_and(|it| it.contains("html.liquid")));
+        assert!(look("note/htm.liquid").is_err_and(|it| it.to_string().contains("html.liquid")));
         assert!(matches!(look("README.md"), Ok(PathKind::Other)));
     }
     #[test]

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::authoring::error::{FileFault, SaidTwice};
 use crate::authoring::mjml::line_and_column;
 use crate::authoring::parse;
 use crate::journey::accept::json as strict_json;
@@ -27,8 +28,7 @@ pub struct FileKind {
     /// The member of a source that the file is; of [`Content::Description`], those that no other file is.
     member: &'static str,
     content: Content,
-    /// Whether a locale may have one too.
-    in_locales: bool,
+    owners: &'static [FileOwner],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,31 +45,43 @@ enum Content {
     Examples,
 }
 
+/// What has a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileOwner {
+    /// A template, layout or partial.
+    Template,
+    /// One of its locales.
+    Locale,
+}
+
+const OF_TEMPLATES: &[FileOwner] = &[FileOwner::Template];
+const OF_BOTH: &[FileOwner] = &[FileOwner::Template, FileOwner::Locale];
+
 /// All of them. A part of a template that becomes a file is one line here.
 static FILES: [FileKind; 8] = [
-    file("template.toml", "", Content::Description, false),
-    file("subject.liquid", "subject", Content::Text, true),
-    file("preheader.liquid", "preheader", Content::Text, true),
-    file("html.liquid", "html", Content::Html, true),
+    file("template.toml", "", Content::Description, OF_TEMPLATES),
+    file("subject.liquid", "subject", Content::Text, OF_BOTH),
+    file("preheader.liquid", "preheader", Content::Text, OF_BOTH),
+    file("html.liquid", "html", Content::Html, OF_BOTH),
     // Editors know MJML by its ending.
-    file("body.mjml", "mjml", Content::Text, true),
-    file("text.liquid", "text", Content::Text, true),
-    file("messages.toml", "messages", Content::Messages, true),
-    file("examples.json", "examples", Content::Examples, false),
+    file("body.mjml", "mjml", Content::Text, OF_BOTH),
+    file("text.liquid", "text", Content::Text, OF_BOTH),
+    file("messages.toml", "messages", Content::Messages, OF_BOTH),
+    file("examples.json", "examples", Content::Examples, OF_TEMPLATES),
 ];
 
 const fn file(
     name: &'static str,
     member: &'static str,
     content: Content,
-    in_locales: bool,
+    owners: &'static [FileOwner],
 ) -> FileKind {
-    FileKind { name, member, content, in_locales }
+    FileKind { name, member, content, owners }
 }
 
 /// The file of that name.
-pub fn kind_of(name: &str, is_of_locale: bool) -> Option<&'static FileKind> {
-    FILES.iter().find(|it| it.name == name && (it.in_locales || !is_of_locale))
+pub fn kind_of(name: &str, owner: FileOwner) -> Option<&'static FileKind> {
+    FILES.iter().find(|it| it.name == name && it.owners.contains(&owner))
 }
 
 /// The file that a layout or partial may be whole.
@@ -79,8 +91,8 @@ pub fn html() -> &'static FileKind {
 }
 
 /// The names, for people.
-pub fn known(is_of_locale: bool) -> String {
-    let files = FILES.iter().filter(|it| it.in_locales || !is_of_locale);
+pub fn known(owner: FileOwner) -> String {
+    let files = FILES.iter().filter(|it| it.owners.contains(&owner));
     files.map(|it| it.name).collect::<Vec<_>>().join(", ")
 }
 
@@ -117,7 +129,7 @@ impl FileKind {
     ///
     /// # Errors
     /// It is not of its form.
-    pub fn members(&self, text: &str, locale: Option<&LocaleTag>) -> Result<Value, String> {
+    pub fn members(&self, text: &str, locale: Option<&LocaleTag>) -> Result<Value, FileFault> {
         let one = |value: Value| Map::from_iter([(self.member.to_owned(), value)]);
         let members = match self.content {
             Content::Text => one(text.into()),
@@ -129,9 +141,7 @@ impl FileKind {
             }
             Content::Examples => {
                 let read = strict_json::parse(text.as_bytes());
-                one(read.map_err(|faults| {
-                    faults.into_iter().map(|it| it.message).collect::<Vec<_>>().join("; ")
-                })?)
+                one(read.map_err(FileFault::Json)?)
             }
             Content::Description => members_of(&toml(text)?),
         };
@@ -152,10 +162,10 @@ impl FileKind {
 }
 
 /// Without the line that it is about: an author chooses how long that is.
-fn toml<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+fn toml<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, FileFault> {
     toml::from_str(text).map_err(|error| {
         let (line, column) = line_and_column(text, error.span().map_or(0, |it| it.start));
-        format!("line {line}, column {column}: {}", error.message().trim())
+        FileFault::Toml { line, column, what: error.message().trim().to_owned() }
     })
 }
 
@@ -201,7 +211,7 @@ fn is_plural(table: &Map<String, Value>) -> bool {
 ///
 /// # Errors
 /// Another one has said it; the member is named.
-pub fn join(all: &mut Map<String, Value>, more: Value) -> Result<(), String> {
+pub fn join(all: &mut Map<String, Value>, more: Value) -> Result<(), SaidTwice> {
     let Value::Object(more) = more else { return Ok(()) };
     for (name, value) in more {
         let levels = match name.as_str() {
@@ -215,17 +225,22 @@ pub fn join(all: &mut Map<String, Value>, more: Value) -> Result<(), String> {
 }
 
 /// So many levels below a member several files may say something.
-fn put(all: &mut Map<String, Value>, name: String, value: Value, levels: u8) -> Result<(), String> {
+fn put(
+    all: &mut Map<String, Value>,
+    name: String,
+    value: Value,
+    levels: u8,
+) -> Result<(), SaidTwice> {
     match (all.get_mut(&name), value) {
         (None, value) => {
             all.insert(name, value);
         }
         (Some(Value::Object(inner)), Value::Object(more)) if levels > 0 => {
             for (below, value) in more {
-                put(inner, below, value, levels - 1).map_err(|it| format!("{name}.{it}"))?;
+                put(inner, below, value, levels - 1).map_err(|it| it.below(&name))?;
             }
         }
-        (Some(_), _) => return Err(name),
+        (Some(_), _) => return Err(SaidTwice { member: name }),
     }
     Ok(())
 }
@@ -286,7 +301,7 @@ pub fn files_of(
     }
     for (tag, members) in locales.as_ref().and_then(Value::as_object).into_iter().flatten() {
         let Some(members) = members.as_object() else { continue };
-        for it in FILES.iter().filter(|it| it.in_locales) {
+        for it in FILES.iter().filter(|it| it.owners.contains(&FileOwner::Locale)) {
             let path = format!("{LOCALES}/{tag}/{}", it.name);
             files.extend(it.written(members).map(|text| (path, it, text)));
         }
@@ -467,7 +482,7 @@ mod tests {
 
     #[test]
     fn a_file_that_says_the_same_in_other_words_is_the_same_file() {
-        let file = kind_of("template.toml", false).expect("known");
+        let file = kind_of("template.toml", FileOwner::Template).expect("known");
         let kind = TemplateKind::Template;
         let (one, other) =
             ("name='a' # why\ndescription=''", "description = ''\nname = \"a\"\ntags = []");

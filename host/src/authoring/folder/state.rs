@@ -7,7 +7,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::files::{Files, STATE};
-use crate::authoring::error::FolderError;
+use crate::authoring::error::{FileFault, FolderError};
 use crate::journey::accept::json::canonical;
 use crate::template::source::TemplateSource;
 
@@ -26,7 +26,7 @@ impl State {
         let Some(text) = files.text(STATE) else { return Ok(Self::default()) };
         let digests = serde_json::from_str(text).map_err(|error| FolderError::Malformed {
             path: STATE.into(),
-            message: format!("{error}; delete the file, and pull"),
+            fault: FileFault::State(error),
         })?;
         Ok(Self { digests })
     }

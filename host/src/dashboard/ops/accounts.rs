@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use super::operating::{Operating, Order, done, record};
 use crate::account::AccountState;
 use crate::account::brand::BrandChanges;
+use crate::account::idempotency::Idempotency;
 use crate::account::plan::{BadPlanName, Plan};
 use crate::clock::Timestamp;
 use crate::dashboard::credits::LedgerLine;
@@ -27,7 +28,6 @@ use crate::people::Secret;
 use crate::people::audit::PersonsChange;
 use crate::plugin::Kind;
 use crate::plugin::binding::Binding;
-use crate::store::records::Idempotency;
 use crate::store::{AccountRow, MemberRow, SentLately};
 
 const LINES: u32 = 50;

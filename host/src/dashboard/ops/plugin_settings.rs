@@ -7,8 +7,8 @@ use axum::response::Response;
 use http::StatusCode;
 use serde_json::{Map, Value};
 
-use super::operating::{Operating, Order, done, record};
-use super::plugins::{find, refused};
+use super::operating::Operating;
+use super::plugins::{SlotForm, find, refused};
 use crate::dashboard::form::Form;
 use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::{Theme, Visitor};
@@ -75,15 +75,22 @@ struct SettingsPage {
     faults: Vec<String>,
 }
 
+/// Whether an array is shown as rows, which cannot stand within rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ArrayRows {
+    Possible,
+    Never,
+}
+
 impl Member {
     /// The members that an object of that schema can have.
-    fn all_of(schema: &Value, may_nest: bool) -> Vec<Self> {
+    fn all_of(schema: &Value, rows: ArrayRows) -> Vec<Self> {
         let properties = schema["properties"].as_object();
         let member = |(name, schema): (&String, &Value)| Self {
             name: name.clone(),
             about: schema["description"].as_str().unwrap_or_default().to_owned(),
             default: schema.get("default").map(typed).unwrap_or_default(),
-            control: Control::of(schema, may_nest),
+            control: Control::of(schema, rows),
         };
         properties.into_iter().flatten().map(member).collect()
     }
@@ -120,7 +127,7 @@ impl Member {
 }
 
 impl Control {
-    fn of(schema: &Value, may_nest: bool) -> Self {
+    fn of(schema: &Value, rows: ArrayRows) -> Self {
         if let Some(choices) = schema["enum"].as_array()
             && let Some(texts) = choices.iter().map(|it| it.as_str().map(str::to_owned)).collect()
         {
@@ -137,14 +144,14 @@ impl Control {
             (Some("boolean"), None) => Self::Flag,
             (Some("integer" | "number"), None) => Self::Number,
             (Some("string"), None) => Self::Text,
-            (Some("array"), None) if may_nest => Self::rows(&schema["items"]),
+            (Some("array"), None) if rows == ArrayRows::Possible => Self::rows(&schema["items"]),
             (Some(_) | None, _) => Self::Json,
         }
     }
 
     /// Rows, where each item is an object of plain members and no others.
     fn rows(items: &Value) -> Self {
-        let members = Member::all_of(items, false);
+        let members = Member::all_of(items, ArrayRows::Never);
         let is_plain = members.iter().all(|it| it.control != Self::Json);
         let is_closed = items["additionalProperties"] == Value::Bool(false);
         if is_plain && is_closed && !members.is_empty() { Self::Rows(members) } else { Self::Json }
@@ -182,31 +189,24 @@ pub async fn show(
     page(&settings_page(&dashboard, &visitor, (&name, &active), settings, Vec::new()).await?)
 }
 
-pub async fn save(
-    State(dashboard): State<Dashboard>,
-    Path(slot): Path<String>,
-    sent: Order,
-) -> Result<Response, Failure> {
-    let Order { visitor, form } = &sent;
-    let (name, active) = active(&dashboard, &slot)?;
-    visitor.step_up(&dashboard, &format!("/ops/plugins/{name}/settings"))?;
+pub async fn save(sent: SlotForm) -> Result<Response, Failure> {
+    let SlotForm { dashboard, visitor, form, slot, view } = &sent;
+    let active = view.active.as_ref().ok_or(Failure::Missing)?;
+    visitor.step_up(dashboard, &format!("{}/settings", sent.page()))?;
     let seen = form.get("seen").parse();
     let seen = seen.map_err(|_| Failure::Invalid("The form names no settings.".to_owned()))?;
-    let (settings, faults) = read(&schema(&active), form, &active.generation_config().settings);
+    let (settings, faults) = read(&schema(active), form, &active.generation_config().settings);
     let faults = if faults.is_empty() {
         let order = PluginOrder::Configure { settings: settings.clone(), seen: Some(seen) };
-        match dashboard.api.plugins.order(name.clone(), order).await {
-            Ok(()) => {
-                record(&dashboard, visitor, ("configure_plugin", name.to_string()), None).await?;
-                return Ok(done(&format!("/ops/plugins/{name}"), "configured"));
-            }
+        match sent.give(order, ("configure_plugin", "configured")).await? {
+            Ok(done) => return Ok(done),
             Err(error) => vec![refused(&error)?],
         }
     } else {
         faults
     };
     let typed = Value::Object(settings);
-    let mut again = settings_page(&dashboard, visitor, (&name, &active), &typed, faults).await?;
+    let mut again = settings_page(dashboard, visitor, (slot, active), &typed, faults).await?;
     again.seen = seen;
     with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
 }
@@ -245,14 +245,14 @@ async fn settings_page(
         slot: slot.to_string(),
         plugin: format!("{} {}", identity.name, identity.version),
         seen: identity.settings_revision,
-        fields: Member::all_of(&schema, true).into_iter().map(field).collect(),
+        fields: Member::all_of(&schema, ArrayRows::Possible).into_iter().map(field).collect(),
         faults,
     })
 }
 
 /// The settings that a form has; those that the schema does not name stay as they are.
 fn read(schema: &Value, form: &Form, before: &Value) -> (Map<String, Value>, Vec<String>) {
-    let (members, mut faults) = (Member::all_of(schema, true), Vec::new());
+    let (members, mut faults) = (Member::all_of(schema, ArrayRows::Possible), Vec::new());
     let mut settings = Map::new();
     for (name, value) in before.as_object().into_iter().flatten() {
         if members.iter().all(|it| it.name != *name) {

@@ -1,16 +1,16 @@
 //! Plugins: what decides, since when, how well; and the orders to activate, to roll back and to switch off.
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::{FromRequest, Path, Request, State};
 use axum::response::Response;
 use http::{StatusCode, Uri};
 use serde_json::Value;
 
-use super::operating::{Operating, Order, done, record};
+use super::operating::{self, Operating, Order, record};
 use crate::clock::Timestamp;
 use crate::dashboard::form::Form;
 use crate::dashboard::frame::{Frame, Place};
-use crate::dashboard::guard::{Theme, Visitor};
+use crate::dashboard::guard::{Theme, Visitor, in_path};
 use crate::dashboard::response::{Failure, page, sentence, with_status};
 use crate::dashboard::state::Dashboard;
 use crate::dashboard::words::{When, number};
@@ -277,6 +277,51 @@ impl CandidateView {
     }
 }
 
+/// An operator's form about the slot that the path names.
+#[derive(Debug)]
+pub struct SlotForm {
+    pub dashboard: Dashboard,
+    pub visitor: Visitor,
+    pub form: Form,
+    pub slot: SlotName,
+    pub view: SlotStatus,
+}
+
+impl FromRequest<Dashboard> for SlotForm {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self, Failure> {
+        let (mut parts, body) = request.into_parts();
+        let slot = in_path(&mut parts, "slot").await?;
+        let sent = Order::from_request(Request::from_parts(parts, body), dashboard).await?;
+        let Order { visitor, form } = sent;
+        let (slot, view) = find(dashboard, &slot)?;
+        Ok(Self { dashboard: dashboard.clone(), visitor, form, slot, view })
+    }
+}
+
+impl SlotForm {
+    pub fn page(&self) -> String {
+        format!("/ops/plugins/{}", self.slot)
+    }
+
+    /// Gives an order, writes it into the audit log as `action`, and goes to the slot's page, which says what was
+    /// `done`. Answers why where it is refused.
+    pub async fn give(
+        &self,
+        order: PluginOrder,
+        (action, done): (&'static str, &str),
+    ) -> Result<Result<Response, OrderError>, Failure> {
+        let given = self.dashboard.api.plugins.order(self.slot.clone(), order).await;
+        if let Err(refused) = given {
+            return Ok(Err(refused));
+        }
+        let what = (action, self.slot.to_string());
+        record(&self.dashboard, &self.visitor, what, None).await?;
+        Ok(Ok(operating::done(&self.page(), done)))
+    }
+}
+
 pub async fn list(
     State(dashboard): State<Dashboard>,
     Operating(visitor): Operating,
@@ -356,22 +401,17 @@ pub async fn confirm(
 }
 
 pub async fn order(
-    State(dashboard): State<Dashboard>,
-    Path((slot, order)): Path<(String, String)>,
-    sent: Order,
+    Path((_, order)): Path<(String, String)>,
+    sent: SlotForm,
 ) -> Result<Response, Failure> {
-    let (wanted, visitor) = (Wanted::of(&order)?, &sent.visitor);
-    let (name, _) = find(&dashboard, &slot)?;
-    visitor.step_up(&dashboard, &format!("/ops/plugins/{name}/{order}"))?;
-    let (action, what) = wanted.names();
-    match dashboard.api.plugins.order(name.clone(), wanted.order()).await {
-        Ok(()) => {
-            record(&dashboard, visitor, (action, name.to_string()), None).await?;
-            Ok(done(&format!("/ops/plugins/{name}"), what))
-        }
+    let wanted = Wanted::of(&order)?;
+    let SlotForm { dashboard, visitor, slot, .. } = &sent;
+    visitor.step_up(dashboard, &format!("{}/{order}", sent.page()))?;
+    match sent.give(wanted.order(), wanted.names()).await? {
+        Ok(done) => Ok(done),
         Err(error) => {
             let fault = Some(refused(&error)?);
-            let again = order_page(&dashboard, visitor, (&slot, wanted), fault).await?;
+            let again = order_page(dashboard, visitor, (slot.as_str(), wanted), fault).await?;
             with_status(StatusCode::CONFLICT, &again)
         }
     }
@@ -398,26 +438,14 @@ pub fn refused(error: &OrderError) -> Result<String, Failure> {
 }
 
 /// Has the component that waits answer live calls beside the live one.
-pub async fn shadow(
-    State(dashboard): State<Dashboard>,
-    Path(slot): Path<String>,
-    sent: Order,
-) -> Result<Response, Failure> {
-    let visitor = &sent.visitor;
-    let (name, _) = find(&dashboard, &slot)?;
-    let page = format!("/ops/plugins/{name}");
-    visitor.step_up(&dashboard, &page)?;
+pub async fn shadow(sent: SlotForm) -> Result<Response, Failure> {
+    sent.visitor.step_up(&sent.dashboard, &sent.page())?;
     let calls =
         sent.form.get("calls").trim().parse().ok().filter(|it| (1..=MAX_SHADOW).contains(it));
     let range = || Failure::Invalid(format!("The number of calls must be 1 to {MAX_SHADOW}."));
     let order = PluginOrder::Shadow { calls: calls.ok_or_else(range)? };
-    match dashboard.api.plugins.order(name.clone(), order).await {
-        Ok(()) => {
-            record(&dashboard, visitor, ("shadow_plugin", name.to_string()), None).await?;
-            Ok(done(&page, "shadowed"))
-        }
-        Err(error) => Err(Failure::Invalid(sentence(&error.to_string()))),
-    }
+    let given = sent.give(order, ("shadow_plugin", "shadowed")).await?;
+    given.map_err(|error| Failure::Invalid(sentence(&error.to_string())))
 }
 
 async fn order_page(

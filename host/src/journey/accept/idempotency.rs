@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::authenticate::Caller;
 use super::refusal::Refusal;
+use crate::account::idempotency::Idempotency;
 use crate::account::key::Mode;
 use crate::id::AccountId;
-use crate::store::records::Idempotency;
 
 type Running = Arc<Mutex<HashSet<Held>>>;
 type Held = (AccountId, Mode, String);

@@ -14,6 +14,9 @@ use super::refusal::Fault;
 use object::ObjectText;
 use strict::{Kind, Nul, Scalar, Strict, Tree, insert, note_nul, stands_twice};
 
+/// What a text is called where nobody says otherwise.
+const BODY: &str = "the body";
+
 /// The body of a request that sends.
 #[derive(Debug)]
 pub enum Body {
@@ -36,7 +39,15 @@ pub enum Item {
 /// One fault with line and column (`malformed_json`; also a number that would be changed), or every
 /// field with a NUL (`nul`).
 pub fn parse(body: &[u8]) -> Result<Value, Vec<Fault>> {
-    let (value, nul) = read(body, Tree)?;
+    parse_called(body, BODY)
+}
+
+/// The same; faults of the whole text call it `what`.
+///
+/// # Errors
+/// As for [`parse`].
+pub fn parse_called(text: &[u8], what: &str) -> Result<Value, Vec<Fault>> {
+    let (value, nul) = read(text, Tree, what)?;
     if nul == Nul::None {
         return Ok(value);
     }
@@ -50,36 +61,36 @@ pub fn parse(body: &[u8]) -> Result<Value, Vec<Fault>> {
 /// # Errors
 /// As for [`parse`].
 pub fn parse_body(text: &[u8]) -> Result<Body, Vec<Fault>> {
-    match read(text, Whole { octets: text.len() })? {
+    match read(text, Whole { octets: text.len() }, BODY)? {
         (body, Nul::None) => Ok(body),
         // Where it stands is seen in a whole value only.
         (_, Nul::Found) => parse(text).map(Body::from),
     }
 }
 
-fn read<K: Kind>(text: &[u8], kind: K) -> Result<(K::Made, Nul), Vec<Fault>> {
+fn read<K: Kind>(text: &[u8], kind: K, what: &str) -> Result<(K::Made, Nul), Vec<Fault>> {
     let nul = Cell::new(Nul::None);
     // One look at all of it costs less than one at each text.
-    let Ok(text) = str::from_utf8(text) else { return Err(not_utf8(text)) };
+    let Ok(text) = str::from_utf8(text) else { return Err(not_utf8(text, what)) };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let made = Strict { kind, nul: &nul }.deserialize(&mut deserializer).and_then(|made| {
         deserializer.end()?;
         Ok(made)
     });
-    Ok((made.map_err(|error| malformed(&error))?, nul.get()))
+    Ok((made.map_err(|error| malformed(&error, what))?, nul.get()))
 }
 
-fn not_utf8(text: &[u8]) -> Vec<Fault> {
-    malformed(&serde_json::from_slice::<Value>(text).expect_err("JSON is UTF-8"))
+fn not_utf8(text: &[u8], what: &str) -> Vec<Fault> {
+    malformed(&serde_json::from_slice::<Value>(text).expect_err("JSON is UTF-8"), what)
 }
 
-fn malformed(error: &serde_json::Error) -> Vec<Fault> {
+fn malformed(error: &serde_json::Error, what: &str) -> Vec<Fault> {
     let reason = if error.is_eof() {
         format!("it breaks off at line {}, column {}", error.line(), error.column())
     } else {
         error.to_string()
     };
-    let message = format!("the body is not valid JSON: {reason}");
+    let message = format!("{what} is not valid JSON: {reason}");
     vec![Fault::new("", "malformed_json", message)]
 }
 

@@ -1,8 +1,9 @@
 //! What a client asks for in one request.
 
 use super::submission::{Faulty, Submission};
+use crate::account::idempotency::Idempotency;
 use crate::id::RequestId;
-use crate::store::records::{Acceptance, Idempotency};
+use crate::store::records::Acceptance;
 
 /// Messages to send, as either listener hands them over.
 #[derive(Debug)]

@@ -20,7 +20,7 @@ use crate::message::channel::Channel;
 use crate::store::records::ReturnPath;
 use crate::template::locale::LocaleTag;
 use crate::template::slug::Slug;
-use crate::template::version::TemplateVersion;
+use crate::template::version::{TemplateRevision, TemplateVersion};
 use fields::Fields;
 
 const MAX_NAME: usize = 200;
@@ -112,8 +112,8 @@ pub struct Raw {
 pub struct Again {
     /// The message that it was.
     pub id: MessageId,
-    /// Slug and revision of its template; none for one that came whole.
-    pub template: Option<(String, u64)>,
+    /// None for one that came whole.
+    pub template: Option<TemplateRevision>,
     /// Where bounces go.
     pub return_path: ReturnPath,
     /// The content, without what belonged to its first sending.

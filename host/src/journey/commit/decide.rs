@@ -5,13 +5,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::account::idempotency::ANSWERS_KEPT;
 use crate::clock::Timestamp;
 use crate::credit::Credits;
 use crate::id::AccountId;
 use crate::message::state::MessageState;
 use crate::store::records::{
-    ANSWERS_KEPT, Acceptance, Accepted, Answer, CommitFacts, CreditEvent, CreditEventKind, Job,
-    JobOutcome, JobVerdict, NewMessage, Slot, Verdict,
+    Acceptance, Accepted, Answer, CommitFacts, CreditEvent, CreditEventKind, Job, JobOutcome,
+    JobVerdict, NewMessage, Slot, Verdict,
 };
 
 /// Blank variables that the first event names; the decision record has all of them.

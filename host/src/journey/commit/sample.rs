@@ -2,7 +2,7 @@
 
 use crate::id::DecisionId;
 use crate::journey::accept::decisions::Decisions;
-use crate::plugin::sample::Sample;
+use crate::plugin::sample::{CallEnd, Sample};
 use crate::store::seal::Seal;
 use crate::store::{SampleOutcome, SampleRecord, sample_identity};
 
@@ -14,7 +14,10 @@ pub fn seal(seal: &Seal, id: DecisionId, decisions: &Decisions) -> Vec<SampleRec
         kind,
         slot: sample.slot.clone(),
         digest: sample.digest.clone(),
-        outcome: if sample.trapped { SampleOutcome::Trapped } else { SampleOutcome::Answered },
+        outcome: match sample.end {
+            CallEnd::Failed => SampleOutcome::Trapped,
+            CallEnd::Answered => SampleOutcome::Answered,
+        },
         sealed: seal.seal(&sample_identity(id, kind), &sample.to_bytes()),
     };
     decisions.samples().rev().map(record).collect()

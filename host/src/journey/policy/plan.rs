@@ -101,6 +101,6 @@ fn slug_of(substance: &Substance<'_>) -> Option<String> {
     match substance {
         Substance::Template(template, _) => Some(template.slug.to_string()),
         Substance::Raw(_) => None,
-        Substance::Again(again, _) => again.template.as_ref().map(|(slug, _)| slug.clone()),
+        Substance::Again(again, _) => again.template.as_ref().map(|it| it.slug.to_string()),
     }
 }

@@ -20,8 +20,13 @@ pub trait Evidence: Debug + Send + Sync {
     /// The components that recorded calls name: a replay needs them.
     fn components(&self) -> BoxFuture<'static, Found<Vec<String>>>;
 
-    /// The accounts whose mail a binding can cover.
-    fn accounts(&self, binding: Binding) -> BoxFuture<'static, Found<Vec<Owner>>>;
+    /// Some of the accounts whose mail a binding can cover: a page of bounded length, behind the cursor of the one
+    /// before.
+    fn accounts(
+        &self,
+        binding: Binding,
+        after: Option<OwnersCursor>,
+    ) -> BoxFuture<'static, Found<OwnersPage>>;
 
     /// What an account has published for plugins of a kind to turn into mail or HTML: templates for a renderer, their
     /// MJML for a compiler. The account of [`Owner::server`] has what all accounts share.
@@ -35,6 +40,17 @@ pub type Found<T> = Result<T, EvidenceError>;
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("what it would change cannot be found out: {0}; try again once the store answers")]
 pub struct EvidenceError(#[source] Arc<dyn Error + Send + Sync>);
+
+/// Where the next page of accounts begins; it says something only to the [`Evidence`] that made it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnersCursor(pub String);
+
+#[derive(Debug)]
+pub struct OwnersPage {
+    /// There may be none, although there is a next page.
+    pub owners: Vec<Owner>,
+    pub next: Option<OwnersCursor>,
+}
 
 #[derive(Debug, Clone)]
 pub struct Owner {

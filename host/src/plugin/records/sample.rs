@@ -13,8 +13,15 @@ pub struct Sample {
     pub digest: String,
     pub call: Call,
     pub answer: Value,
-    /// Whether the plugin gave no answer.
-    pub trapped: bool,
+    pub end: CallEnd,
+}
+
+/// How a recorded call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallEnd {
+    Answered,
+    /// The plugin broke, or gave up: the answer says how.
+    Failed,
 }
 
 /// Why bytes are no recorded call.

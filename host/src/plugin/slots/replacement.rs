@@ -3,7 +3,7 @@
 use super::plugins::Plugins;
 use crate::plugin::config::binding::{Binding, Scope};
 use crate::plugin::config::slot::SlotName;
-use crate::plugin::promotion::evidence::{Evidence, EvidenceError, Owner};
+use crate::plugin::promotion::evidence::{Evidence, EvidenceError, Owner, OwnersPage};
 use crate::plugin::promotion::impact::{Impact, Templates, served};
 use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::runtime::kind::Kind;
@@ -57,21 +57,39 @@ impl Plugins {
     ) -> Result<Templates, EvidenceError> {
         let binding = &candidate.config().binding;
         let mut templates = Templates::default();
-        let mut owners = evidence.accounts(binding.clone()).await?;
-        if *binding == Binding::Server {
-            owners.push(Owner::server());
-        }
-        for owner in owners {
-            let scope = owner.scope(binding);
-            let Some(live) = self.replaced_by(candidate, &scope) else { continue };
-            for published in evidence.templates(candidate.kind(), owner.clone()).await? {
-                tokio::task::yield_now().await;
-                let context = self.context(String::new());
-                let served = served(&live, candidate, &published, context).await;
-                templates.note(&owner, &published, served);
+        let mut after = None;
+        loop {
+            let OwnersPage { owners, next } = evidence.accounts(binding.clone(), after).await?;
+            for owner in &owners {
+                self.on_templates_of(owner, candidate, evidence, &mut templates).await?;
             }
+            if next.is_none() {
+                break;
+            }
+            after = next;
+        }
+        if *binding == Binding::Server {
+            self.on_templates_of(&Owner::server(), candidate, evidence, &mut templates).await?;
         }
         Ok(templates)
+    }
+
+    async fn on_templates_of(
+        &self,
+        owner: &Owner,
+        candidate: &InstalledPlugin,
+        evidence: &dyn Evidence,
+        templates: &mut Templates,
+    ) -> Result<(), EvidenceError> {
+        let scope = owner.scope(&candidate.config().binding);
+        let Some(live) = self.replaced_by(candidate, &scope) else { return Ok(()) };
+        for published in evidence.templates(candidate.kind(), owner.clone()).await? {
+            tokio::task::yield_now().await;
+            let context = self.context(String::new());
+            let served = served(&live, candidate, &published, context).await;
+            templates.note(owner, &published, served);
+        }
+        Ok(())
     }
 
     /// What answers a call that the candidate would answer; none where a narrower one goes on

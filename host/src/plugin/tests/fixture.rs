@@ -14,7 +14,9 @@ use crate::clock::Clock;
 use crate::plugin::config::binding::{Binding, Scope};
 use crate::plugin::config::slot::{SlotConfig, SlotName};
 use crate::plugin::kinds::plan::{Account, Channel, UseRequest, Verdict};
-use crate::plugin::promotion::evidence::{Evidence, Found, Owner, Published};
+use crate::plugin::promotion::evidence::{
+    Evidence, Found, Owner, OwnersCursor, OwnersPage, Published,
+};
 use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::promotion::validation::Candidate;
 use crate::plugin::records::Call;
@@ -57,9 +59,18 @@ impl Evidence for TestEvidence {
         Box::pin(async move { Ok(components) })
     }
 
-    fn accounts(&self, _binding: Binding) -> BoxFuture<'static, Found<Vec<Owner>>> {
+    /// One account, on the second page.
+    fn accounts(
+        &self,
+        _binding: Binding,
+        after: Option<OwnersCursor>,
+    ) -> BoxFuture<'static, Found<OwnersPage>> {
         let owner = Owner { account: "acc_1".to_owned(), plan: "free".to_owned() };
-        Box::pin(async move { Ok(vec![owner]) })
+        let page = match after {
+            None => OwnersPage { owners: Vec::new(), next: Some(OwnersCursor(String::new())) },
+            Some(_) => OwnersPage { owners: vec![owner], next: None },
+        };
+        Box::pin(async move { Ok(page) })
     }
 
     fn templates(&self, kind: Kind, owner: Owner) -> BoxFuture<'static, Found<Vec<Published>>> {

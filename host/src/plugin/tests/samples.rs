@@ -5,7 +5,7 @@ use super::fixture::{PLAN, PluginHost, TestDirs, TestEvidence, marked, use_of};
 use super::guests::{check, put_live};
 use crate::clock::Clock;
 use crate::plugin::records::Call;
-use crate::plugin::records::sample::Sample;
+use crate::plugin::records::sample::{CallEnd, Sample};
 use crate::plugin::runtime::kind::Kind;
 use crate::plugin::slots::status::SlotStatus;
 use crate::plugin::{Artifact, Options, Plugins};
@@ -29,7 +29,7 @@ async fn the_first_calls_one_of_many_and_every_trap_are_recorded() {
     assert_eq!(numbers, expected);
 
     let (_, trapped) = recorded.iter().find(|(call, _)| *call == 70).expect("the trap");
-    assert!(trapped.trapped);
+    assert_eq!(trapped.end, CallEnd::Failed);
     assert_eq!(trapped.slot, PLAN);
     // What is stored is enough to make the call again.
     let (call, answer): (Call, _) =

@@ -10,14 +10,14 @@ const FIELD: &str = "X-Waxwing-Data";
 
 /// Parses one object, strictly; `what` it is, for a fault.
 pub fn object(text: &[u8], what: &str, faults: &mut Vec<Fault>) -> Option<Map<String, Value>> {
-    match json::parse(text) {
+    match json::parse_called(text, what) {
         Ok(Value::Object(map)) => Some(map),
         Ok(_) => {
             faults.push(Fault::new(FIELD, "type", format!("{what} must be a JSON object")));
             None
         }
         Err(found) => {
-            faults.extend(found.into_iter().map(|fault| named(&fault, what)));
+            faults.extend(found.into_iter().map(|fault| named(&fault)));
             None
         }
     }
@@ -38,11 +38,10 @@ pub fn merge(older: &mut Map<String, Value>, newer: Map<String, Value>) {
 }
 
 /// A fault in one variable is named like over HTTP, a fault of the whole text by its field.
-fn named(fault: &Fault, what: &str) -> Fault {
-    if fault.field.is_empty() {
-        let message = fault.message.strip_prefix("the body").unwrap_or(&fault.message);
-        Fault::new(FIELD, &fault.code, format!("{what}{message}"))
-    } else {
-        Fault::new(&format!("data.{}", fault.field), &fault.code, fault.message.clone())
-    }
+fn named(fault: &Fault) -> Fault {
+    let field = match fault.field.as_str() {
+        "" => FIELD.to_owned(),
+        within => format!("data.{within}"),
+    };
+    Fault::new(&field, &fault.code, fault.message.clone())
 }

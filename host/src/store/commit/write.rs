@@ -7,12 +7,12 @@ use serde_json::json;
 use super::super::database::{Tx, args, column, each, inconsistent, inserts, sql, to_json};
 use super::super::events::{self, About, StateChange, record_event};
 use super::super::identities::{Added, Identities};
+use crate::account::idempotency::Idempotency;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
 use crate::store::StoreError;
-use crate::store::records::{
-    Accepted, Answer, BodyOf, Idempotency, Job, JobOutcome, ReturnPath, Verdict,
-};
+use crate::store::records::{Accepted, Answer, BodyOf, Job, JobOutcome, ReturnPath, Verdict};
+use crate::template::version::TemplateRevision;
 
 /// What `sent` calls a message that was accepted, whatever state it began in.
 const ACCEPTED: &str = "accepted";
@@ -132,8 +132,8 @@ async fn write_messages(
             row.account,
             row.key,
             message.channel.as_str(),
-            template.map(|(slug, _)| slug),
-            template.map(|(_, revision)| i64::try_from(*revision).unwrap_or(i64::MAX)),
+            template.map(|it| it.slug.as_str()),
+            template.map(|it| i64::try_from(it.revision).unwrap_or(i64::MAX)),
             message.sender.to_string(),
             message.domain,
             match &message.return_path {
@@ -235,8 +235,8 @@ async fn write_template_usage(
 ) -> Result<(), StoreError> {
     let mut sent: BTreeMap<(AccountId, &str), i64> = BTreeMap::new();
     for row in accepted {
-        if let Some((slug, 1..)) = &row.message.template {
-            *sent.entry((row.account, slug)).or_default() += 1;
+        if let Some(TemplateRevision { slug, revision: 1.. }) = &row.message.template {
+            *sent.entry((row.account, slug.as_str())).or_default() += 1;
         }
     }
     inserts(

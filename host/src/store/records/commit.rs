@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Idempotency, NewMessage};
+use super::NewMessage;
+use crate::account::idempotency::Idempotency;
 use crate::account::key::Mode;
 use crate::clock::Timestamp;
 use crate::credit::Credits;

@@ -138,5 +138,8 @@ async fn a_file_has_every_attempt_with_its_conversation() {
     let stored = fixture.store.stored_message(leases[0].message_id).await.expect("readable");
     let stored = stored.expect("there");
     assert_eq!(stored.content.as_deref(), Some(&b"Subject: Hi\r\n\r\nHi\r\n"[..]));
-    assert_eq!((stored.return_path, stored.template.map(|it| it.1)), (ReturnPath::Author, Some(1)));
+    assert_eq!(
+        (stored.return_path, stored.template.map(|it| it.revision)),
+        (ReturnPath::Author, Some(1))
+    );
 }

@@ -131,7 +131,8 @@ async fn events_are_kept_until_they_are_published() {
         types: Vec::new(),
         secret: vec![1],
     };
-    assert!(fixture.store.add_webhook(&webhook, 10, NOW).await.expect("added"));
+    let added = fixture.store.add_webhook(&webhook, NOW, test_data::whatever_stands).await;
+    added.expect("stored").expect("added");
     fixture.accepted().await;
     fixture.deliver().await;
     let other = "INSERT INTO events (subject, account_id, type, detail, created_at)

@@ -6,7 +6,8 @@ use super::*;
 use crate::id::TemplateId;
 use crate::store::database::WHOLE;
 use crate::store::{
-    AddedTemplate, NewTemplate, NewVersion, Publication, Published, TemplateOwner, TemplateRow,
+    AddingTemplateFacts, NewTemplate, NewVersion, Publication, Published, TemplateOwner,
+    TemplateRow,
 };
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
@@ -36,8 +37,8 @@ impl Fixture {
             draft: &draft,
             by: "cli",
         };
-        let added = self.store.add_template(&new, 10, NOW).await.expect("added");
-        assert_eq!(added, AddedTemplate::Done);
+        let added = self.store.add_template(&new, NOW, test_data::whatever_stands).await;
+        added.expect("stored").expect("added");
         self.template(kind, name).await
     }
 
@@ -163,14 +164,15 @@ async fn what_was_sent_or_is_used_is_not_deleted() {
 }
 
 #[tokio::test]
-async fn an_owner_has_a_name_once_in_each_kind_and_a_bounded_number() {
+async fn a_template_is_added_on_what_its_owner_has_of_its_kind() {
     let fixture = Fixture::with_credits(0).await;
     let name = slug("base");
-    let add = async |owner, kind, most| {
+    let add = async |owner, kind| {
         let draft = source("x");
         let id = TemplateId::new(NOW);
         let new = NewTemplate { id, owner, kind, slug: &name, draft: &draft, by: "cli" };
-        fixture.store.add_template(&new, most, NOW).await.expect("the statements are right")
+        let decide = |facts: AddingTemplateFacts| if facts.is_taken { Err(facts) } else { Ok(()) };
+        fixture.store.add_template(&new, NOW, decide).await.expect("the statements are right")
     };
     let own = TemplateOwner::Account(fixture.account);
     for (owner, kind) in [
@@ -180,9 +182,9 @@ async fn an_owner_has_a_name_once_in_each_kind_and_a_bounded_number() {
         (TemplateOwner::Server, TemplateKind::Layout),
         (TemplateOwner::Server, TemplateKind::Partial),
     ] {
-        assert_eq!(add(owner, kind, 0).await, AddedTemplate::Full);
-        assert_eq!(add(owner, kind, 1).await, AddedTemplate::Done);
-        assert_eq!(add(owner, kind, 9).await, AddedTemplate::Taken);
+        assert_eq!(add(owner, kind).await, Ok(()));
+        let facts = AddingTemplateFacts { is_taken: true, of_kind: 1 };
+        assert_eq!(add(owner, kind).await, Err(facts));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Attempts: which deliveries are due, how each attempt ended, and what that says of its webhook.
 
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 use super::super::Store;
 use super::super::database::{Row, Tx, args, column, each, inconsistent, sql, to_json};
@@ -41,7 +41,7 @@ pub struct DeliveryAttempt {
     pub event: EventId,
     pub at: Timestamp,
     /// The attempt, as the log shows it.
-    pub log: Value,
+    pub log: WebhookAttempt,
     pub next: NextAttempt,
 }
 
@@ -58,6 +58,21 @@ pub enum NextAttempt {
     Spent,
     /// Nothing: the endpoint says that it is gone (410).
     Gone,
+}
+
+/// One attempt, as the log keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebhookAttempt {
+    /// When it ended.
+    pub at: String,
+    /// The status; none where there was no answer.
+    pub status: Option<u16>,
+    /// Why it was not taken.
+    pub error: Option<String>,
+    /// How long it took.
+    pub millis: u64,
+    /// The beginning of the answer.
+    pub response: String,
 }
 
 /// What attempts say of their endpoint, with what was known of it before.

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::super::Store;
 use super::super::database::{Row, column, json as read_json, moment, moment_or_none, sql, word};
 use super::super::scan_batches::ScanBatches;
+use super::WebhookAttempt;
 use crate::clock::Timestamp;
 use crate::id::{EventId, Identifier, WebhookId};
 use crate::store::StoreError;
@@ -32,7 +33,8 @@ pub struct DeliveryRow {
     /// When it was handed to the webhook.
     pub created_at: Timestamp,
     /// The last attempts, oldest first.
-    pub attempts: Value,
+    pub attempts: Vec<WebhookAttempt>,
+    /// As it was posted, by whichever version of the server.
     pub body: Value,
 }
 
@@ -63,7 +65,7 @@ pub struct TestDelivery<'a> {
     /// The made-up event.
     pub event: EventId,
     pub body: &'a str,
-    pub log: &'a Value,
+    pub log: &'a WebhookAttempt,
     pub state: DeliveryState,
 }
 

@@ -184,6 +184,14 @@ struct Look<'m, 'p, 'l> {
     looked: &'l mut Looked<'m>,
 }
 
+/// What an amount of money must be, and must not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Number {
+    /// One that fits into 64 bits with a sign.
+    Whole,
+    Fractional,
+}
+
 impl Look<'_, '_, '_> {
     /// Whether the value may be of this type; else that is a fault.
     fn is(&mut self, found: VariableType) -> bool {
@@ -194,10 +202,10 @@ impl Look<'_, '_, '_> {
         wanted.is_none()
     }
 
-    fn number(mut self, is_whole: bool) {
+    fn number(mut self, number: Number) {
         if self.is(VariableType::Number)
             && let Some(format @ VariableFormat::Money) = self.member.format
-            && !is_whole
+            && number == Number::Fractional
         {
             self.looked.fault(self.place, Wanted::Format(format));
         }
@@ -230,17 +238,17 @@ impl<'de> Visitor<'de> for Look<'_, '_, '_> {
     }
 
     fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        self.number(true);
+        self.number(Number::Whole);
         Ok(())
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<(), E> {
-        self.number(i64::try_from(number).is_ok());
+        self.number(if i64::try_from(number).is_ok() { Number::Whole } else { Number::Fractional });
         Ok(())
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        self.number(false);
+        self.number(Number::Fractional);
         Ok(())
     }
 

@@ -33,6 +33,8 @@ pub struct Retention {
     pub samples: Duration,
     /// Deliveries to webhooks.
     pub deliveries: Duration,
+    /// Mails that ask for the confirmation of an address.
+    pub confirmations: Duration,
 }
 
 impl Default for Retention {
@@ -42,6 +44,7 @@ impl Default for Retention {
             messages: Kept::days(90),
             samples: WEEK,
             deliveries: DAY.saturating_mul(30),
+            confirmations: DAY,
         }
     }
 }

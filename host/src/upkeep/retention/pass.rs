@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::kept::{Kept, Retention, WEEK};
 use crate::clock::Timestamp;
-use crate::store::{CONFIRMATION_LIFE, FinishedPlace, Store, StoreError};
+use crate::store::{FinishedPlace, Store, StoreError};
 
 /// Rows of one batch; the write lock is free between two batches.
 const BATCH_ROWS: u32 = 100;
@@ -186,7 +186,7 @@ impl<'a> Pass<'a> {
                 let refusals = now.before(REFUSALS_KEPT);
                 let expired = store.drop_expired(now, refusals, BATCH_ROWS).await?;
                 let sessions = store.drop_sessions(now, BATCH_ROWS).await?;
-                let before = now.before(CONFIRMATION_LIFE);
+                let before = now.before(self.retention.confirmations);
                 let confirmations = store.drop_confirmations(before, BATCH_ROWS).await?;
                 Ok(Batch::full(expired + sessions + confirmations, BATCH_ROWS))
             }

@@ -10,7 +10,7 @@ use super::judge::judge;
 use super::lookups::Lookups;
 use crate::account::Account;
 use crate::domain::key::KeyPhase;
-use crate::domain::look_alike::{LookAlikes, mixes_scripts};
+use crate::domain::look_alike::{LookAlikes, Originals, mixes_scripts};
 use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, Phase, SenderDomain, Standing};
 use crate::id::{DomainId, fill_random};
@@ -33,7 +33,8 @@ impl Verifier {
             admit(&name, look_alikes)?;
         }
         let decide = |facts| may_be_added(facts, look_alikes, self.rules.per_account);
-        decide(self.store.adding_facts(account.id, &name).await?)?;
+        let originals = Originals::of(account.id, &name);
+        decide(self.store.adding_facts(account.id, &name, &originals).await?)?;
         let (keys, first_check) = match kind {
             DomainKind::Sandbox => (Vec::new(), None),
             DomainKind::Dns => {
@@ -81,7 +82,7 @@ impl Verifier {
             domain,
         };
         let new = NewDomain { row, look_alikes, keys, first_check };
-        self.store.add_domain(&new, now, decide).await??;
+        self.store.add_domain(&new, now, &originals, decide).await??;
         Ok(id)
     }
 }

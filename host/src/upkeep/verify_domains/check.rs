@@ -15,11 +15,13 @@ use super::{rotate, wire_types};
 use crate::account::Account;
 use crate::clock::Timestamp;
 use crate::domain::key::{DkimKey, KeyPhase};
+use crate::domain::look_alike::{LookAlikes, Originals};
 use crate::domain::state::{Phase, SenderDomain, Standing};
 use crate::domain::verification::{DomainEvent, Shown, Step, spread};
 use crate::id::{DecisionId, DomainId, fill_random};
 use crate::plugin::decision::Decision;
 use crate::plugin::domain::{Finding, Requirement, Status};
+use crate::plugin::sample::CallEnd;
 use crate::store::{
     CheckRow, Checked, DomainDetails, DomainRow, OtherDomains, SampleOutcome, SampleRecord,
     StoreError, sample_identity,
@@ -100,7 +102,7 @@ impl Verifier {
         let mut judgement = Judgement::unchanged(&domain.standing);
         judgement.disown(&details.row, lookups);
         let shown = if judgement.lacks {
-            self.interpret(domain, &check, lookups, &mut judgement).await?
+            self.interpret(details, &check, lookups, &mut judgement).await?
         } else {
             Shown::Unclear
         };
@@ -118,7 +120,7 @@ impl Verifier {
             domain: SenderDomain { standing: new_standing(&step, judgement), ..domain.clone() },
             ..details.row.clone()
         });
-        let others = on_others(step.event);
+        let others = on_others(step.event, details);
         Ok(Checked { row, check, keys: None, event, others })
     }
 
@@ -139,7 +141,7 @@ impl Verifier {
         let before = satisfied_before(&check.findings);
         let mut judgement = judge(domain, current, &requirements, &findings, lookups, &before);
         judgement.disown(&details.row, lookups);
-        let shown = self.interpret(domain, &check, lookups, &mut judgement).await?;
+        let shown = self.interpret(details, &check, lookups, &mut judgement).await?;
         let step = self.rules.schedule.step(&domain.standing, shown, now);
 
         check.failure = None;
@@ -172,20 +174,24 @@ impl Verifier {
             decision: decision_json(&decision),
         };
         let row = differs(&row, &details.row).then_some(row);
-        let others = on_others(step.event);
+        let others = on_others(step.event, details);
         Ok(Checked { row, check, keys, event, others })
     }
 
     /// What the judgement means, with what only the other accounts' domains can say.
     async fn interpret(
         &self,
-        domain: &SenderDomain,
+        details: &DomainDetails,
         check: &CheckRow,
         lookups: &Lookups,
         judgement: &mut Judgement,
     ) -> Result<Shown, StoreError> {
+        let domain = &details.row.domain;
         if judgement.missing.is_empty() {
-            if !domain.standing.may_send() && self.store.looks_like_another(domain.id).await? {
+            let originals = originals(details).filter(|_| !domain.standing.may_send());
+            if let Some(originals) = originals
+                && self.store.has_one_of(&originals).await?
+            {
                 judgement.progress = 99;
                 let missing = "the name: it looks like a domain that another account of this server \
                                has verified; ask the operator of this server";
@@ -266,10 +272,9 @@ impl Verifier {
                 kind,
                 slot: sample.slot.clone(),
                 digest: sample.digest.clone(),
-                outcome: if sample.trapped {
-                    SampleOutcome::Trapped
-                } else {
-                    SampleOutcome::Answered
+                outcome: match sample.end {
+                    CallEnd::Failed => SampleOutcome::Trapped,
+                    CallEnd::Answered => SampleOutcome::Answered,
                 },
                 sealed: self.samples.seal(&sample_identity(id, kind), &sample.to_bytes()),
             })
@@ -285,11 +290,23 @@ impl Verifier {
     }
 }
 
+/// The domains beside which this one is not verified; none where the operator has allowed it.
+fn originals(details: &DomainDetails) -> Option<Originals> {
+    match details.look_alikes {
+        LookAlikes::Allowed => None,
+        LookAlikes::Refused => {
+            let SenderDomain { account_id, name, .. } = &details.row.domain;
+            Some(Originals::of(*account_id, name))
+        }
+    }
+}
+
 /// A domain that becomes verified may not look like another one, and whoever had its name must prove it again.
-fn on_others(event: Option<DomainEvent>) -> OtherDomains {
+fn on_others(event: Option<DomainEvent>, details: &DomainDetails) -> OtherDomains {
     match event {
         Some(DomainEvent::Verified) => {
-            OtherDomains::Contested { recheck: &[Phase::Verified, Phase::Warned] }
+            let recheck = &[Phase::Verified, Phase::Warned];
+            OtherDomains::Contested { originals: originals(details), recheck }
         }
         Some(DomainEvent::Warning | DomainEvent::Degraded | DomainEvent::Failed) | None => {
             OtherDomains::Untouched

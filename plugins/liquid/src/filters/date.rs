@@ -2,8 +2,7 @@
 //! the style of a locale, in the offset of the text or in a time zone.
 
 use super::strftime::{Moment, days_from_civil, format};
-use crate::ast::{Literal, Primary};
-use crate::filter::{Args, Outcome, Refused};
+use crate::filter::{Args, Outcome, Refused, Written, WrongArguments};
 use crate::locale::{self, ENGLISH, Locale, Style, is_zone, local_time};
 use crate::value::Value;
 
@@ -39,7 +38,7 @@ fn written<'a>(
         None => Style::Medium,
         Some(name) => match Style::named(&name.to_text()) {
             Some(style) => style,
-            None => return Refused::because(unknown_style(&name.to_text())),
+            None => return Err(WrongArguments::UnknownStyle(String::from(&*name.to_text())).into()),
         },
     };
     let moment = moment(&it, args)?;
@@ -50,50 +49,28 @@ fn first<'v, 'a>(args: &'v Args<'_, 'a>) -> Option<&'v Value<'a>> {
     args.get(0).or_else(|| args.named("format"))
 }
 
-fn unknown_style(name: &str) -> String {
-    format!("there is no style `{name}`; there are {}", Style::NAMES)
-}
-
-fn unknown_zone(name: &str) -> String {
-    format!("there is no time zone `{name}`; write one as `Europe/Berlin` or `UTC`")
-}
-
 /// Faults of `date` that are seen when a template is compiled.
-pub fn check_date(args: &[Primary], named: &[(Box<str>, Primary)]) -> Result<(), String> {
-    if args.is_empty() && named.is_empty() {
-        return Err("`date` takes a format, as `'%Y-%m-%d'` or `'long'`".to_owned());
+pub fn check_date(args: &Written<'_>) -> Result<(), WrongArguments> {
+    if args.is_empty() {
+        return Err(WrongArguments::NoFormat);
     }
-    check_zone(args, named)
+    check_zone(args)
 }
 
 /// Faults of `time` and `datetime` that are seen when a template is compiled.
-pub fn check_time(args: &[Primary], named: &[(Box<str>, Primary)]) -> Result<(), String> {
-    if let Some(style) = literal(args, 0, named, "format")
+pub fn check_time(args: &Written<'_>) -> Result<(), WrongArguments> {
+    if let Some(style) = args.text(0, "format")
         && Style::named(style).is_none()
     {
-        return Err(unknown_style(style));
+        return Err(WrongArguments::UnknownStyle(style.to_owned()));
     }
-    check_zone(args, named)
+    check_zone(args)
 }
 
-fn check_zone(args: &[Primary], named: &[(Box<str>, Primary)]) -> Result<(), String> {
-    match literal(args, 1, named, "timezone") {
-        Some(zone) if !is_zone(zone) => Err(unknown_zone(zone)),
+fn check_zone(args: &Written<'_>) -> Result<(), WrongArguments> {
+    match args.text(1, "timezone") {
+        Some(zone) if !is_zone(zone) => Err(WrongArguments::UnknownZone(zone.to_owned())),
         Some(_) | None => Ok(()),
-    }
-}
-
-/// An argument that is written in the template.
-fn literal<'p>(
-    args: &'p [Primary],
-    index: usize,
-    named: &'p [(Box<str>, Primary)],
-    name: &str,
-) -> Option<&'p str> {
-    let named = || named.iter().find(|(it, _)| **it == *name).map(|(_, it)| it);
-    match args.get(index).or_else(named)? {
-        Primary::Literal(Literal::Str(it) | Literal::Markup(it)) => Some(it),
-        Primary::Literal(_) | Primary::Path(_) | Primary::Range(_) => None,
     }
 }
 
@@ -120,7 +97,9 @@ fn moment(it: &Value<'_>, args: &Args<'_, '_>) -> Result<Option<Moment>, Refused
     let Some(zone) = zone.filter(|it| !matches!(it, Value::Nil)) else { return Ok(found) };
     let zone = zone.to_text();
     let is_known = local_time(&zone, found.as_ref().map_or(0, Moment::unix));
-    let Some(local) = is_known else { return Err(Refused(unknown_zone(&zone))) };
+    let Some(local) = is_known else {
+        return Err(WrongArguments::UnknownZone(String::from(&*zone)).into());
+    };
     Ok(found.map(|it| if it.has_time() { it.in_zone(local) } else { it }))
 }
 

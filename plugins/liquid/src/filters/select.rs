@@ -25,20 +25,26 @@ impl<'a> Question<'a> {
 }
 
 pub fn r#where<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    kept(&it, args, true)
+    kept(&it, args, Kept::Matching)
 }
 
 pub fn reject<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    kept(&it, args, false)
+    kept(&it, args, Kept::Others)
 }
 
-fn kept<'a>(it: &Value<'a>, args: &Args<'_, 'a>, answer: bool) -> Outcome<'a> {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Matching,
+    Others,
+}
+
+fn kept<'a>(it: &Value<'a>, args: &Args<'_, 'a>, kept: Kept) -> Outcome<'a> {
     let question = Question::of(args);
     let mut out = Vec::new();
     for item in items_of(it)? {
         match question.answer(&item)? {
             None => return Ok(Value::Nil),
-            Some(it) if it == answer => out.push(item),
+            Some(is_match) if is_match == (kept == Kept::Matching) => out.push(item),
             Some(_) => {}
         }
     }

@@ -255,11 +255,11 @@ fn field(it: &Moment, c: char, flags: &str) -> Option<Field> {
         'U' => two((it.year_day() + 6 - it.weekday()) / 7),
         'W' => two((it.year_day() + 6 - (it.weekday() + 6) % 7) / 7),
         's' => Field::Number(it.unix, 1, '0'),
-        'z' => Field::Text(zone(it.offset, flags.contains(':'))),
+        'z' => Field::Text(zone(it.offset, if flags.contains(':') { ":" } else { "" })),
         'Z' => Field::Text(match &it.zone {
             Some(name) => name.clone(),
             None if it.offset == 0 => "UTC".to_owned(),
-            None => zone(it.offset, true),
+            None => zone(it.offset, ":"),
         }),
         'n' => Field::Text("\n".to_owned()),
         't' => Field::Text("\t".to_owned()),
@@ -276,11 +276,11 @@ fn field(it: &Moment, c: char, flags: &str) -> Option<Field> {
     })
 }
 
-fn zone(offset: i64, colon: bool) -> String {
+/// `+0200`, with what stands between hours and minutes.
+fn zone(offset: i64, between: &str) -> String {
     let sign = if offset < 0 { '-' } else { '+' };
     let minutes = offset.abs() / 60;
-    let colon = if colon { ":" } else { "" };
-    format!("{sign}{:02}{colon}{:02}", minutes / 60, minutes % 60)
+    format!("{sign}{:02}{between}{:02}", minutes / 60, minutes % 60)
 }
 
 /// Days since 1970-01-01 (Howard Hinnant's `days_from_civil`).

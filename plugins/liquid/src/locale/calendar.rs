@@ -76,6 +76,14 @@ fn unquoted(pattern: &str) -> String {
     pattern.replace('\'', "")
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OffsetForm {
+    /// `GMT+2`
+    Short,
+    /// `GMT+02:00`
+    Long,
+}
+
 impl Conventions {
     fn write(&self, it: &Moment, pattern: &str) -> String {
         let mut out = String::new();
@@ -133,7 +141,8 @@ impl Conventions {
             ('H', _) => self.digits(it.hour(), length, out),
             ('m', _) => self.digits(it.minute(), length, out),
             ('s', _) => self.digits(it.second(), length, out),
-            ('z', _) => self.offset(it.offset(), length == 4, out),
+            ('z', 4) => self.offset(it.offset(), OffsetForm::Long, out),
+            ('z', _) => self.offset(it.offset(), OffsetForm::Short, out),
             _ => {}
         }
     }
@@ -143,8 +152,8 @@ impl Conventions {
         out.extend(text.bytes().map(|it| in_digits(it, self.zero)));
     }
 
-    /// `GMT+2`, or `GMT+02:00` where it is long.
-    fn offset(&self, seconds: i64, is_long: bool, out: &mut String) {
+    fn offset(&self, seconds: i64, form: OffsetForm, out: &mut String) {
+        let is_long = form == OffsetForm::Long;
         let minutes = seconds.abs() / 60;
         if minutes == 0 {
             return out.push_str(self.utc);

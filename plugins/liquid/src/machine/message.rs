@@ -53,7 +53,7 @@ impl<'a> Machine<'a> {
         };
         let depth = self.scopes.len();
         self.scopes.extend(given);
-        let written = text.map(|text| self.fill_in(text, message.is_markup));
+        let written = text.map(|text| self.fill_in(text, message));
         self.scopes.truncate(depth);
         Ok(written.unwrap_or(Value::Nil))
     }
@@ -84,7 +84,8 @@ impl<'a> Machine<'a> {
 
     /// The translation with its values. The result is plain text if all pieces are, otherwise markup with its plain
     /// pieces escaped; in a plain-text part markup is reduced to its text.
-    fn fill_in(&mut self, text: &'a Text, is_markup: bool) -> Value<'a> {
+    fn fill_in(&mut self, text: &'a Text, message: &Message) -> Value<'a> {
+        let is_markup = message.is_markup;
         let values: Vec<_> = text.iter().map(|it| self.piece(it)).collect();
         if !is_markup && (self.mode == Mode::Text || values.iter().all(is_text)) {
             let text: String = values.iter().map(|it| it.to_output().to_string()).collect();

@@ -6,7 +6,7 @@ use crate::ast::{
     Segment, Sense, SourceOffset,
 };
 use crate::fault::Fault;
-use crate::filter::Named;
+use crate::filter::{Named, Written};
 use crate::filters;
 use crate::mode::Mode;
 
@@ -179,7 +179,12 @@ impl<'s> Cursor<'s> {
             let message = format!("`{name}` has no argument `{key}`");
             return Err(Fault::new("filter_arguments", at, message));
         }
-        (filter.check)(&args, &named).map_err(|it| Fault::new("filter_arguments", at, it))?;
+        let written = Written {
+            positional: args.iter().map(text).collect(),
+            named: named.iter().map(|(name, it)| (&**name, text(it))).collect(),
+        };
+        (filter.check)(&written)
+            .map_err(|it| Fault::new("filter_arguments", at, it.to_string()))?;
         Ok(FilterCall { at, filter, args, named })
     }
 
@@ -315,5 +320,13 @@ impl<'s> Cursor<'s> {
         self.next += 1;
         let right = Some((operator, self.primary()?));
         Ok(Comparison { at, left, right })
+    }
+}
+
+/// The text that a template gives as an argument.
+fn text(it: &Primary) -> Option<&str> {
+    match it {
+        Primary::Literal(Literal::Str(it) | Literal::Markup(it)) => Some(it),
+        Primary::Literal(_) | Primary::Path(_) | Primary::Range(_) => None,
     }
 }

@@ -26,17 +26,39 @@ pub enum Piece {
 pub fn pieces(source: &str) -> Result<Vec<Piece>, Fault> {
     // Editors put a byte order mark first; it is not text.
     let at = if source.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
-    let mut scan = Scan { source, at, pieces: Vec::new(), trim: false };
+    let mut scan = Scan { source, at, pieces: Vec::new(), trim: Edge::Kept };
     while scan.step()? {}
     Ok(scan.pieces)
+}
+
+/// What becomes of the white space at one end of a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Edge {
+    Kept,
+    /// The tag beside it has a `-`.
+    Trimmed,
+}
+
+impl Edge {
+    fn beside(byte: Option<&u8>) -> Self {
+        if byte == Some(&b'-') { Self::Trimmed } else { Self::Kept }
+    }
+
+    /// Bytes of the tag that say so.
+    fn len(self) -> usize {
+        match self {
+            Self::Kept => 0,
+            Self::Trimmed => 1,
+        }
+    }
 }
 
 struct Scan<'s> {
     source: &'s str,
     at: usize,
     pieces: Vec<Piece>,
-    /// The piece before ended in `-%}` or `-}}`.
-    trim: bool,
+    /// Trimmed where the piece before ended in `-%}` or `-}}`.
+    trim: Edge,
 }
 
 /// A tag as it stands, without looking at its inside.
@@ -44,20 +66,22 @@ struct Delimited {
     start: usize,
     inside: Range<usize>,
     end: usize,
-    trim_before: bool,
-    trim_after: bool,
+    trim_before: Edge,
+    trim_after: Edge,
 }
 
 impl Scan<'_> {
     fn step(&mut self) -> Result<bool, Fault> {
         let Some(open) = self.find_open(self.at) else {
-            self.text(self.at..self.source.len(), false);
+            self.text(self.at..self.source.len(), Edge::Kept);
             return Ok(false);
         };
         let is_tag = self.source.as_bytes()[open + 1] == b'%';
         let mut it = self.delimited(open, if is_tag { "%}" } else { "}}" })?;
         // `{{-}}` prints nothing and trims on both sides.
-        it.trim_after |= !is_tag && it.trim_before && it.inside.is_empty();
+        if !is_tag && it.trim_before == Edge::Trimmed && it.inside.is_empty() {
+            it.trim_after = Edge::Trimmed;
+        }
         self.text(self.at..open, it.trim_before);
         self.at = it.end;
         self.trim = it.trim_after;
@@ -82,29 +106,29 @@ impl Scan<'_> {
             return Err(Fault::new("unclosed_tag", place(start), message));
         };
         let close_at = start + 2 + length;
-        let bytes = self.source.as_bytes();
-        let trim_before = length > 0 && bytes[start + 2] == b'-';
-        let from = start + 2 + usize::from(trim_before);
-        let trim_after = close_at > from && bytes[close_at - 1] == b'-';
-        let inside = from..close_at - usize::from(trim_after);
+        let bytes = &self.source.as_bytes()[start + 2..close_at];
+        let trim_before = Edge::beside(bytes.first());
+        let from = start + 2 + trim_before.len();
+        let trim_after = Edge::beside(bytes.get(trim_before.len()..).and_then(<[u8]>::last));
+        let inside = from..close_at - trim_after.len();
         Ok(Delimited { start, inside, end: close_at + 2, trim_before, trim_after })
     }
 
-    fn text(&mut self, mut range: Range<usize>, trim_after: bool) {
-        self.trim_range(&mut range, self.trim, trim_after);
-        self.trim = false;
+    fn text(&mut self, mut range: Range<usize>, after: Edge) {
+        self.trim_range(&mut range, self.trim, after);
+        self.trim = Edge::Kept;
         if !range.is_empty() {
             self.pieces.push(Piece::Text(range));
         }
     }
 
-    fn trim_range(&self, range: &mut Range<usize>, before: bool, after: bool) {
+    fn trim_range(&self, range: &mut Range<usize>, before: Edge, after: Edge) {
         let mut text = self.source.get(range.clone()).unwrap_or_default();
-        if before {
+        if before == Edge::Trimmed {
             range.start += text.len() - text.trim_start().len();
             text = text.trim_start();
         }
-        if after {
+        if after == Edge::Trimmed {
             range.end -= text.len() - text.trim_end().len();
         }
     }

@@ -9,9 +9,9 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 use waxwing::account::Account;
-use waxwing::account::key::{ApiKey, KeyState, Mode, PresentedKey, Scope};
+use waxwing::account::key::{ApiKey, Mode, PresentedKey, Scope};
 use waxwing::clock::Clock;
-use waxwing::domain::look_alike::LookAlikes;
+use waxwing::domain::look_alike::{LookAlikes, Originals};
 use waxwing::domain::state::{DomainKind, Phase, SenderDomain, Standing};
 use waxwing::id::{DomainId, KeyId, RequestId, TemplateId};
 use waxwing::journey::accept::Accept;
@@ -99,22 +99,8 @@ async fn prepare(
     presented: &PresentedKey,
 ) {
     let now = clock.now();
-    let key = ApiKey {
-        id: KeyId::new(now),
-        account_id: account.id,
-        name: "counted".to_owned(),
-        mode: presented.mode(),
-        lookup: presented.lookup().to_owned(),
-        hash: presented.hash(),
-        scopes: vec![Scope::Send],
-        domains: Vec::new(),
-        templates: Vec::new(),
-        networks: Vec::new(),
-        state: KeyState::Active,
-        expires_at: None,
-        last_used_at: None,
-        created_at: now,
-    };
+    let id = (KeyId::new(now), account.id);
+    let key = ApiKey::new(id, "counted".to_owned(), presented, vec![Scope::Send], now);
     store.create_key(&key).await.expect("a key");
     let standing =
         Standing { phase: Phase::Verified, since: now, progress: 100, missing: Vec::new() };
@@ -131,7 +117,8 @@ async fn prepare(
     let row = DomainRow { domain, requirements: json!([]), decision };
     let look_alikes = LookAlikes::Allowed;
     let new = NewDomain { row, look_alikes, keys: Vec::new(), first_check: None };
-    let added = store.add_domain(&new, now, |_| Ok::<(), Infallible>(())).await;
+    let originals = Originals::of(account.id, &new.row.domain.name);
+    let added = store.add_domain(&new, now, &originals, |_| Ok::<(), Infallible>(())).await;
     added.expect("stored").expect("added");
     publish(store, clock, plugins, account).await;
 }
@@ -161,7 +148,8 @@ async fn publish(store: &Store, clock: &Clock, plugins: &Plugins, account: &Acco
     let (owner, kind) = (TemplateOwner::Account(account.id), TemplateKind::Template);
     let (id, by) = (TemplateId::new(now), "cli");
     let new = NewTemplate { id, owner, kind, slug: &slug, draft: &source, by };
-    store.add_template(&new, 1, now).await.expect("added");
+    let added = store.add_template(&new, now, |_| Ok::<(), Infallible>(())).await;
+    added.expect("stored").expect("added");
     let row = store.template(owner, kind, &slug).await.expect("readable").expect("there");
     let version = NewVersion {
         revision: 1,

@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::*;
-use crate::store::records::Idempotency;
+use crate::account::idempotency::Idempotency;
 use crate::store::test_data;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);

@@ -11,7 +11,7 @@ use super::failure_report::{FailureReport, TrapSink, Version, gave_up};
 use crate::plugin::config::binding::{Binding, Scope};
 use crate::plugin::promotion::installed::{CallStats, InstalledPlugin};
 use crate::plugin::promotion::shadow::Shadow;
-use crate::plugin::records::sample::Sample;
+use crate::plugin::records::sample::{CallEnd, Sample};
 use crate::plugin::records::{Call, answer};
 use crate::plugin::runtime::bindings::types::Failure;
 use crate::plugin::runtime::error::CallFailure;
@@ -70,13 +70,13 @@ impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> ObservedCall<'_, P, R> {
         let took = start.elapsed();
         let failure = self.failure(kind, &result);
         self.stats.ended(failure.as_ref());
-        let has_failed = failure.is_some();
+        let end = if failure.is_some() { CallEnd::Failed } else { CallEnd::Answered };
         if let Some(failure) = failure {
             self.report(failure, before);
         }
         let every = self.trap_sink.sample_every;
-        let is_sample =
-            every > 0 && (has_failed || before < FIRST_SAMPLES || before.is_multiple_of(every));
+        let is_sample = every > 0
+            && (end == CallEnd::Failed || before < FIRST_SAMPLES || before.is_multiple_of(every));
         let shadow = self.shadows.iter().find(|it| it.wants(kind, self.scope, self.binding));
         if !is_sample && shadow.is_none() {
             return CallResult { result, took, sample: None };
@@ -88,7 +88,7 @@ impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> ObservedCall<'_, P, R> {
         if let Some(shadow) = shadow {
             shadow.offer((self.record)(), answer.clone());
         }
-        let sample = is_sample.then(|| self.sample(answer, has_failed));
+        let sample = is_sample.then(|| self.sample(answer, end));
         let sample = sample.filter(|it| it.call.bytes() <= MAX_CALL_BYTES).map(Arc::new);
         CallResult { result, took, sample }
     }
@@ -112,13 +112,13 @@ impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> ObservedCall<'_, P, R> {
         }
     }
 
-    fn sample(&self, answer: Value, trapped: bool) -> Sample {
+    fn sample(&self, answer: Value, end: CallEnd) -> Sample {
         let plugin = (self.plugin)();
         let mut call = (self.record)();
         call.settings = Some(plugin.generation_config().settings.clone());
         let identity = plugin.identity();
         let (slot, digest) = (identity.slot.clone(), identity.digest.clone());
-        Sample { slot, digest, call, answer, trapped }
+        Sample { slot, digest, call, answer, end }
     }
 
     /// A call that is too large to keep is not reported: nobody could repeat it, so its sender could
