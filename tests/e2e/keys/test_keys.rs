@@ -40,7 +40,9 @@ fn reach(operation: &Operation) -> Option<Reach> {
         "messages" => Some(Reach::TestMessages),
         "keys" if path.contains('{') => Some(Reach::Hidden),
         "credits" if path.ends_with("/ledger") => Some(Reach::Refused),
+        "refusals" => Some(Reach::Refused),
         "account" | "brand" | "credits" | "domains" | "keys" | "plans" | "test-recipients"
+        | "traffic"
             if is_get =>
         {
             Some(Reach::Reads)

@@ -5,7 +5,8 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::Value;
 
-use super::{OnlineError, PATIENCE, POLL_INTERVAL, Server};
+use super::{Connection, OnlineError, PATIENCE, POLL_INTERVAL, Server};
+use crate::cli::output::Output;
 use crate::plugin::slot::SlotName;
 
 /// List the slots: the active version, the candidate, and why one was rejected
@@ -93,13 +94,23 @@ async fn order(
     server: &Server,
 ) -> Result<(), OnlineError> {
     let server_at = server.connect()?;
-    let mut view = server_at.post(&format!("/v1/plugins/{slot}/{word}"), query).await?;
+    let view = server_at.post(&format!("/v1/plugins/{slot}/{word}"), query).await?;
+    follow(&server_at, slot, view, &server.output).await
+}
+
+/// Waits until what an order has begun is done, and shows the slot.
+pub async fn follow(
+    server_at: &Connection,
+    slot: &SlotName,
+    mut view: Value,
+    output: &Output,
+) -> Result<(), OnlineError> {
     let start = Instant::now();
     while is_on_its_way(&view) && start.elapsed() < PATIENCE {
         tokio::time::sleep(POLL_INTERVAL).await;
         view = server_at.get(&format!("/v1/plugins/{slot}"), &[]).await?;
     }
-    server.output.one(&view, || line(&view));
+    output.one(&view, || line(&view));
     Ok(())
 }
 
