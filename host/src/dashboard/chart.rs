@@ -17,6 +17,8 @@ const LEAST: u64 = 2;
 pub struct Chart {
     pub width: u64,
     pub height: u64,
+    /// Of each bar.
+    pub bar: u64,
     pub bars: Vec<Bar>,
     /// What the highest bar stands for.
     pub most: String,
@@ -61,16 +63,13 @@ impl Chart {
         Self {
             width: u64::from(hours) * STEP,
             height: HEIGHT,
+            bar: BAR,
             bars: (0..hours).rev().map(bar).collect(),
             most: count(most),
             accepted: sum(|it| it.accepted),
             delivered: sum(|it| it.delivered),
             under_way: sum(SentInHour::under_way),
         }
-    }
-
-    pub fn bar_width(&self) -> u64 {
-        BAR
     }
 
     /// Of those with an outcome, as in `98 %`; none where there is none.
@@ -92,12 +91,20 @@ impl Bar {
             ("failed", hour.failed),
             ("not-sent", hour.not_sent),
         ];
-        let mut top = HEIGHT;
+        let stacked = stacked.into_iter().filter(|(_, messages)| *messages > 0);
+        let mut heights: Vec<_> = stacked
+            .map(|(class, messages)| (class, (messages * HEIGHT / most).max(LEAST)))
+            .collect();
+        // What is little takes its place from what is much.
+        let over = heights.iter().map(|(_, it)| it).sum::<u64>().saturating_sub(HEIGHT);
+        if let Some((_, highest)) = heights.iter_mut().max_by_key(|(_, it)| *it) {
+            *highest -= over.min(*highest);
+        }
+        let mut y = HEIGHT;
         let mut parts = Vec::new();
-        for (class, messages) in stacked.into_iter().filter(|(_, messages)| *messages > 0) {
-            let height = (messages * HEIGHT / most).max(LEAST).min(top);
-            top -= height;
-            parts.push(Part { class, y: top, height });
+        for (class, height) in heights {
+            y = y.saturating_sub(height);
+            parts.push(Part { class, y, height });
         }
         let counts = [hour.accepted, hour.delivered, hour.under_way(), hour.failed, hour.not_sent]
             .map(count);

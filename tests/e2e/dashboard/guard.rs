@@ -54,8 +54,8 @@ async fn a_role_that_is_too_low_is_refused_every_write() {
             browser.submit(&retry, &[]).await.status,
         ];
         assert_eq!(statuses, refused, "{role}");
-        let resent = browser.submit(&resend, &[]).await.status;
-        assert_eq!(resent == 403, role == "read-only", "{role}: {resent}");
+        let again = browser.submit(&resend, &[]).await.status;
+        assert_eq!(again == 403, role == "read-only", "{role}: {again}");
         for page in [
             "/app",
             "/app/messages",

@@ -40,7 +40,6 @@ fn reach(operation: &Operation) -> Option<Reach> {
         "messages" => Some(Reach::TestMessages),
         "keys" if path.contains('{') => Some(Reach::Hidden),
         "credits" if path.ends_with("/ledger") => Some(Reach::Refused),
-        "refusals" => Some(Reach::Refused),
         "account" | "brand" | "credits" | "domains" | "keys" | "plans" | "test-recipients"
         | "traffic"
             if is_get =>
@@ -48,7 +47,7 @@ fn reach(operation: &Operation) -> Option<Reach> {
             Some(Reach::Reads)
         }
         "account" | "keys" | "domains" | "brand" | "suppressions" | "webhooks" | "plugins"
-        | "decisions" | "queue" | "test-recipients" => Some(Reach::Refused),
+        | "decisions" | "queue" | "refusals" | "test-recipients" => Some(Reach::Refused),
         _ => None,
     }
 }

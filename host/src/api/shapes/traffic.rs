@@ -14,7 +14,7 @@ use crate::store::SentInHour;
 pub struct Hour {
     /// Its beginning.
     #[schema(format = "date-time")]
-    hour: String,
+    since: String,
     accepted: u64,
     /// To a mail exchanger or a smarthost.
     delivered: u64,
@@ -34,7 +34,7 @@ pub struct Hours(u32);
 pub type HourList = Page<Hour>;
 
 from_row!(row: SentInHour => Hour {
-    hour: row.hour.rfc3339(), accepted, delivered, failed, not_sent, under_way: row.under_way(),
+    since: row.hour.rfc3339(), accepted, delivered, failed, not_sent, under_way: row.under_way(),
 });
 
 impl Listed for Hour {

@@ -1,13 +1,14 @@
 //! `waxwing plugin settings`: what a slot's plugin is set to.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use clap::Args;
 use reqwest::Method;
 use serde_json::Value;
 
-use super::slots::follow;
-use super::{OnlineError, Server, read};
+use super::slots::{is_on_its_way, line};
+use super::{OnlineError, PATIENCE, POLL_INTERVAL, Server, read};
 use crate::plugin::slot::SlotName;
 
 /// Show the settings of a slot's plugin, or give it others
@@ -34,9 +35,24 @@ pub struct Settings {
 pub async fn settings(it: Settings) -> Result<(), OnlineError> {
     let (path, server) = (format!("/v1/plugins/{}/settings", it.slot), it.server.connect()?);
     if let Some(file) = &it.set {
-        let body = ("application/json", parsed(file)?.to_string().into_bytes());
-        let view = server.send(Method::PUT, &path, &[], body).await?;
-        return follow(&server, &it.slot, view, &it.server.output).await;
+        let given = parsed(file)?;
+        let slot = format!("/v1/plugins/{}", it.slot);
+        let before = server.get(&slot, &[]).await?;
+        let body = ("application/json", given.to_string().into_bytes());
+        let mut view = server.send(Method::PUT, &path, &[], body).await?;
+        let start = Instant::now();
+        // They are written into a file, and the slot turns to the file a moment later.
+        while start.elapsed() < PATIENCE {
+            let is_new = !view["candidate"].is_null() && view["candidate"] != before["candidate"];
+            let is_live = server.get(&path, &[]).await?["settings"] == given;
+            if is_live || (is_new && !is_on_its_way(&view)) {
+                break;
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+            view = server.get(&slot, &[]).await?;
+        }
+        it.server.output.one(&view, || line(&view));
+        return Ok(());
     }
     let answer = server.get(&path, &[]).await?;
     let shown = &answer[if it.schema { "schema" } else { "settings" }];

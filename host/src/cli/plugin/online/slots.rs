@@ -5,8 +5,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::Value;
 
-use super::{Connection, OnlineError, PATIENCE, POLL_INTERVAL, Server};
-use crate::cli::output::Output;
+use super::{OnlineError, PATIENCE, POLL_INTERVAL, Server};
 use crate::plugin::slot::SlotName;
 
 /// List the slots: the active version, the candidate, and why one was rejected
@@ -94,28 +93,18 @@ async fn order(
     server: &Server,
 ) -> Result<(), OnlineError> {
     let server_at = server.connect()?;
-    let view = server_at.post(&format!("/v1/plugins/{slot}/{word}"), query).await?;
-    follow(&server_at, slot, view, &server.output).await
-}
-
-/// Waits until what an order has begun is done, and shows the slot.
-pub async fn follow(
-    server_at: &Connection,
-    slot: &SlotName,
-    mut view: Value,
-    output: &Output,
-) -> Result<(), OnlineError> {
+    let mut view = server_at.post(&format!("/v1/plugins/{slot}/{word}"), query).await?;
     let start = Instant::now();
     while is_on_its_way(&view) && start.elapsed() < PATIENCE {
         tokio::time::sleep(POLL_INTERVAL).await;
         view = server_at.get(&format!("/v1/plugins/{slot}"), &[]).await?;
     }
-    output.one(&view, || line(&view));
+    server.output.one(&view, || line(&view));
     Ok(())
 }
 
 /// Whether a component is between its file and what the operator may decide.
-fn is_on_its_way(view: &Value) -> bool {
+pub fn is_on_its_way(view: &Value) -> bool {
     let candidate = &view["candidate"];
     let rests = matches!(candidate["stage"].as_str(), Some("waiting" | "shadow"));
     !candidate.is_null() && candidate["rejected"].is_null() && !rests
