@@ -20,7 +20,7 @@ mod header_checks;
 mod health;
 mod keys;
 pub mod lists;
-mod messages;
+pub mod messages;
 mod openapi;
 pub mod operator;
 mod plans;
@@ -38,6 +38,7 @@ pub(crate) mod suppressions;
 mod surround;
 pub mod templates;
 mod test_recipients;
+mod traffic;
 mod users;
 pub(crate) mod webhooks;
 
@@ -126,6 +127,8 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/suppressions", get(suppressions::list).post(suppressions::add))
         .route("/v1/suppressions/batch", post(suppressions::add_batch))
         .route("/v1/suppressions/{address}", get(suppressions::show).delete(suppressions::delete))
+        .route("/v1/traffic", get(traffic::show))
+        .route("/v1/refusals", get(decisions::refusals))
         .route("/v1/test-recipients", get(test_recipients::list).post(test_recipients::add))
         .route("/v1/test-recipients/{address}", delete(test_recipients::delete))
         .route("/v1/webhooks", get(webhooks::list).post(webhooks::create))
@@ -141,7 +144,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/plugins", get(plugins::list))
         .route("/v1/plugins/{slot}", get(plugins::show))
         .route("/v1/plugins/{slot}/component", put(plugins::install))
-        .route("/v1/plugins/{slot}/settings", put(plugins::configure))
+        .route("/v1/plugins/{slot}/settings", get(plugins::settings).put(plugins::configure))
         .route("/v1/plugins/{slot}/activate", post(plugins::activate))
         .route("/v1/plugins/{slot}/rollback", post(plugins::roll_back))
         .route("/v1/plugins/{slot}/disable", post(plugins::disable))

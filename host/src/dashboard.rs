@@ -9,6 +9,7 @@ mod acting;
 mod assets;
 mod audit;
 mod brand;
+mod chart;
 mod credits;
 mod domain;
 mod domains;
@@ -25,8 +26,11 @@ mod message;
 mod messages;
 mod ops;
 mod overview;
+mod preview;
 mod profile;
+mod refusals;
 mod response;
+mod sending;
 pub mod setting;
 pub mod state;
 mod suppressions;
@@ -34,6 +38,8 @@ mod team;
 mod template;
 mod templates;
 mod test_recipient;
+mod test_recipients;
+mod trial;
 mod versions;
 mod webhook;
 mod webhooks;
@@ -67,16 +73,21 @@ pub fn router(dashboard: Dashboard) -> Router {
         .route("/app/messages/{id}/raw", get(message::raw))
         .route("/app/messages/{id}/cancel", post(message::cancel))
         .route("/app/messages/{id}/retry", post(message::retry))
+        .route("/app/messages/{id}/resend", post(message::resend))
+        .route("/app/messages.csv", get(messages::csv))
+        .route("/app/refusals", get(refusals::list))
         .route("/app/keys", get(keys::list).post(keys::create))
         .route("/app/keys/new", get(keys::ask))
         .route("/app/keys/{id}/deactivate", get(keys::confirm).post(keys::deactivate))
         .route("/app/templates", get(templates::list).post(templates::create))
-        .route("/app/templates/new", get(templates::ask))
+        .route("/app/new-template", get(templates::ask))
+        .route("/app/test-recipients", get(test_recipients::list).post(test_recipients::ask))
+        .route("/app/test-recipients/remove", post(test_recipients::remove))
         .route("/app/templates/{slug}", get(template::show))
         .route("/app/templates/{slug}/draft", post(template::save))
         .route("/app/templates/{slug}/check", post(template::check))
-        .route("/app/templates/{slug}/preview", post(template::preview))
-        .route("/app/templates/{slug}/test", post(template::test))
+        .route("/app/templates/{slug}/preview", get(preview::saved).post(preview::typed))
+        .route("/app/templates/{slug}/test", post(trial::test))
         .route("/app/templates/{slug}/publish", post(template::publish))
         .route("/app/templates/{slug}/archive", post(template::archive))
         .route("/app/templates/{slug}/duplicate", post(template::duplicate))

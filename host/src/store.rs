@@ -61,7 +61,7 @@ use std::sync::Arc;
 
 use crate::clock::Timestamp;
 use crate::id::AccountId;
-pub use accounts::{AccountRow, LedgerRow, SentLately};
+pub use accounts::{AccountRow, LedgerRow, SentInHour, SentLately};
 pub use audit::{ActorId, AuditRow};
 pub use cancel::Cancellation;
 pub use decisions::{

@@ -281,6 +281,35 @@ fn a_plan_that_is_a_typing_error_is_refused() {
     assert_eq!(server.cli(&update)["plan"], "gold", "another account has it already");
 }
 
+#[test]
+fn settings_of_a_plugin_are_shown_and_given_from_a_file() {
+    let server = Server::dev();
+    let shown = server.cli(&["plugin", "settings", "plan-policy"]);
+    assert_eq!((&shown["slot"], &shown["settings"]), (&json!("plan-policy"), &json!({})));
+    assert!(shown["schema"]["properties"]["plans"].is_object(), "{shown}");
+    let gold = json!([{"name": "free"}, {"name": "gold", "dailyLimit": 7}]);
+    let toml = "[[plans]]\nname = \"free\"\n[[plans]]\nname = \"gold\"\ndailyLimit = 7\n";
+    for (name, text) in
+        [("settings.json", json!({"plans": gold}).to_string()), ("settings.toml", toml.to_owned())]
+    {
+        let file = server.data_dir().join(name);
+        std::fs::write(&file, text).expect("a file");
+        let file = file.to_string_lossy().into_owned();
+        let slot = server.cli(&["plugin", "settings", "plan-policy", "--set", &file]);
+        assert_eq!(slot["slot"], "plan-policy", "{slot}");
+        let shown = server.cli(&["plugin", "settings", "plan-policy"]);
+        assert_eq!(shown["settings"]["plans"], gold, "{name}: {shown}");
+    }
+    let file = server.data_dir().join("wrong.json");
+    for (text, why) in [("{", "has no settings"), (r#"{"plans": 1}"#, "plans")] {
+        std::fs::write(&file, text).expect("a file");
+        let set = ["plugin", "settings", "plan-policy", "--set", &file.to_string_lossy()];
+        assert!(server.cli_fails(&set).contains(why), "{why}");
+    }
+    let said = server.cli_fails(&["plugin", "settings", "nothing"]);
+    assert!(said.contains("nothing"), "{said}");
+}
+
 #[cfg(unix)]
 #[test]
 fn every_command_and_the_server_warn_of_a_master_key_that_others_can_read() {

@@ -12,6 +12,7 @@ mod ops;
 mod pages;
 mod people;
 mod templates;
+mod test_recipients;
 mod webhooks;
 
 use std::fmt::Write as _;

@@ -185,7 +185,7 @@ const PATHS: [&str; 31] = [
     "/app/messages?q=nothing+like+this",
     "/app/messages?q=state:suppressed+since:2d",
     "/app/templates",
-    "/app/templates/new",
+    "/app/new-template",
     "/app/domains",
     "/app/keys",
     "/app/webhooks",

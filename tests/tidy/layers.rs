@@ -125,7 +125,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "users",
                 "webhooks",
             ],
-            &["decisions", "messages", "test_recipients"],
+            &["decisions", "messages", "test_recipients", "traffic"],
             &["openapi"],
             &["audit", "docs"],
         ],

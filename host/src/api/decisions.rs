@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use serde::Deserialize;
 
+use super::account_scope::AccountScope;
 use super::account_scope::refused;
 use super::operator::{Operator, with_body};
 use super::plugins::{component, not_replayed};
@@ -69,6 +70,49 @@ pub async fn list(
     };
     let limit = query::limit(query.limit)?;
     let _page = api.lists.admit(ShareOwner::Operator).await?;
+    let page = api.store.decisions(&filter, query.after, limit).await;
+    let page = page.map_err(|error| refused(&error))?;
+    let decisions: Vec<_> = page.decisions.into_iter().map(DecisionRecord::from).collect();
+    Ok(Json(Page::new(decisions, page.next)))
+}
+
+/// Which refusals, of whom.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefusalQuery {
+    #[expect(dead_code, reason = "read by the extractor of the account")]
+    account: Option<AccountId>,
+    outcome: Option<String>,
+    limit: Option<u32>,
+    after: Option<DecisionId>,
+}
+
+/// Sends of the account that were refused after their key was known, newest first, with what plugins decided.
+///
+/// It takes a live key for the whole account. The search is bounded as that of decisions is.
+#[utoipa::path(get, path = "/v1/refusals", operation_id = "list_refusals", tag = "messages",
+    security(("apiKey" = [])),
+    params(super::shapes::AccountQuery,
+           ("outcome" = Option<String>, Query, description = "The code, as in `INSUFFICIENT_BALANCE`"),
+           ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
+           ("after" = inline(Option<DecisionId>), Query, description = "The last one of the page before")),
+    responses((status = 200, description = "Refusals", body = Listing),
+              super::shapes::ReadRefusals))]
+pub async fn refusals(
+    scope: AccountScope,
+    State(api): State<Api>,
+    query: Result<Query<RefusalQuery>, Problem>,
+) -> Result<Json<Page<DecisionRecord>>, Problem> {
+    let scope = scope.for_all_of_it("what was refused")?;
+    let Query(query) = query?;
+    let filter = DecisionFilter {
+        account: Some(scope.account),
+        outcome: query.outcome,
+        only_refusals: true,
+        ..DecisionFilter::default()
+    };
+    let limit = query::limit(query.limit)?;
+    let _page = api.lists.admit(scope.share_owner()).await?;
     let page = api.store.decisions(&filter, query.after, limit).await;
     let page = page.map_err(|error| refused(&error))?;
     let decisions: Vec<_> = page.decisions.into_iter().map(DecisionRecord::from).collect();

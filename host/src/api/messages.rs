@@ -23,10 +23,11 @@ use super::{body, query, request_context};
 use crate::account::idempotency::Idempotency;
 use crate::account::key::Mode;
 use crate::id::MessageId;
+use crate::journey::accept::authenticate;
 use crate::journey::accept::rate_limit::Allowance;
 use crate::journey::accept::refusal::Refusal;
 use crate::journey::accept::resend;
-use crate::journey::{self, Reply};
+use crate::journey::{self, Receipt, Reply};
 use crate::management::messages::{self, Caller, MessageError};
 use crate::store::MessageRow;
 use crate::store::records::Acceptance;
@@ -223,26 +224,40 @@ async fn send_again(
     key: Option<String>,
 ) -> Result<Response, Problem> {
     let row = find(api, admin, id).await?;
-    let stored = api.store.stored_message(row.id).await?;
-    let stored = stored.ok_or_else(|| unknown(id))?;
+    let (receipt, replayed) = submit_again(api, admin.caller(), row.id, key).await?;
+    let mut response = (StatusCode::CREATED, Json(Resent::new(receipt, row.id))).into_response();
+    if replayed {
+        mark_replayed(&mut response);
+    }
+    Ok(response)
+}
+
+/// A message of the caller's account, as a new one; whether it was so before with that idempotency key.
+///
+/// # Errors
+/// Its content is no longer kept, or the journey refuses it.
+pub async fn submit_again(
+    api: &Api,
+    caller: &authenticate::Caller,
+    id: MessageId,
+    key: Option<String>,
+) -> Result<(Receipt, bool), Problem> {
+    let stored = api.store.stored_message(id).await?;
+    let stored = stored.ok_or_else(|| unknown(&id.to_string()))?;
     let submission = resend::submission(stored)
         .map_err(|error| Problem::new(Code::Conflict, error.to_string()))?;
-    let body_hash = Sha256::digest(json!({"resend": row.id}).to_string()).into();
+    let body_hash = Sha256::digest(json!({"resend": id}).to_string()).into();
     let request = journey::Request {
         id: request_context::current(),
         idempotency: key.map(|key| Idempotency { key, body_hash }),
         acceptance: Acceptance::Each,
         items: vec![Ok(submission)],
     };
-    let Reply { items, replayed } = api.journey.submit(admin.caller(), &request).await?;
+    let Reply { items, replayed } = api.journey.submit(caller, &request).await?;
     let receipt = items.into_iter().next().ok_or_else(|| {
         Problem::from(Refusal::Internal { message: "the message has no answer".to_owned() })
     })??;
-    let mut response = (StatusCode::CREATED, Json(Resent::new(receipt, row.id))).into_response();
-    if replayed {
-        mark_replayed(&mut response);
-    }
-    Ok(response)
+    Ok((receipt, replayed))
 }
 
 async fn whole(api: &Api, id: MessageId) -> Result<Json<Message>, Problem> {

@@ -11,7 +11,7 @@ use super::body;
 use super::operator::{Operator, with_body};
 use super::problem::{Code, Problem};
 use super::query::Query;
-use super::shapes::{Installed, Listing, LogPage, Page, Slot};
+use super::shapes::{Installed, Listing, LogPage, Page, Slot, SlotSettings};
 use super::state::Api;
 use crate::fair_share::ShareOwner;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
@@ -159,6 +159,26 @@ pub async fn shadow(
     ordered(&api, &slot, Order::Shadow { calls }).await
 }
 
+/// The settings of the plugin that answers a slot's calls, and the schema by which they are read.
+#[utoipa::path(get, path = "/v1/plugins/{slot}/settings", operation_id = "show_settings", tag = "plugins",
+    security(("apiKey" = [])),
+    params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name")),
+    responses((status = 200, description = "The settings", body = SlotSettings),
+              super::shapes::OperatorReadRefusals))]
+pub async fn settings(
+    _: Operator,
+    State(api): State<Api>,
+    Path(slot): Path<String>,
+) -> Result<Json<SlotSettings>, Problem> {
+    let slot = named(&slot)?;
+    let found = api.plugins.statuses().slot(&slot);
+    let view = found.ok_or_else(|| unknown(slot.clone()))?;
+    let nothing =
+        || Problem::new(Code::NotFound, OrderError::NothingToConfigure(slot.clone()).to_string());
+    let active = view.active.as_ref().ok_or_else(nothing)?;
+    Ok(Json(SlotSettings::of(&slot, active)))
+}
+
 /// Gives a plugin these settings and no others, by writing them into the slot's file.
 ///
 /// What the plugin's own schema refuses is not written. They are proven as after every change of the file, and live when
@@ -293,10 +313,13 @@ async fn give(api: &Api, slot: &SlotName, order: Order) -> Result<(), Problem> {
 
 fn view(api: &Api, slot: SlotName) -> Result<Slot, Problem> {
     let Some(view) = api.plugins.statuses().slot(&slot) else {
-        let message = OrderError::Unknown(slot).to_string();
-        return Err(Problem::new(Code::NotFound, message));
+        return Err(unknown(slot));
     };
     Ok(Slot::new(slot, view))
+}
+
+fn unknown(slot: SlotName) -> Problem {
+    Problem::new(Code::NotFound, OrderError::Unknown(slot).to_string())
 }
 
 fn named(slot: &str) -> Result<SlotName, Problem> {

@@ -22,6 +22,7 @@ mod send;
 mod suppression;
 mod template;
 mod test_recipient;
+mod traffic;
 mod user;
 mod webhook;
 
@@ -36,7 +37,7 @@ pub use management::{
     ChangeAccount, ChangeKey, ChangeOwnAccount, CreateAccount, CreateGrant, CreateKey,
 };
 pub use message::{Attempt, AttemptList, Event, EventList, Message, MessagePage, MessageSummary};
-pub use operator::{DecisionRecord, Installed, LogPage, Slot};
+pub use operator::{DecisionRecord, Installed, LogPage, Slot, SlotSettings};
 pub use page::{Listing, Page};
 pub use plan::PlanList;
 pub use problem::{Fault, Problem};
@@ -70,6 +71,7 @@ pub use template::{
 pub use test_recipient::{
     DeletedTestRecipient, NewTestRecipient, TestRecipient, TestRecipientList,
 };
+pub use traffic::{HourList, Hours};
 pub use user::{DeletedUser, GiveRole, InviteUser, ResetUser, User, UserLink, UserPage};
 pub use webhook::{
     DeletedWebhook, DeliveryState, NewWebhook, Replayed, Webhook, WebhookDelivery,

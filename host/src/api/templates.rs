@@ -375,11 +375,12 @@ pub async fn preview(State(api): State<Api>, request: Request) -> Result<Respons
     let mut fields = asked.fields();
     let options = crate::authoring::preview::PreviewOptions {
         of: fields.of_source("of").unwrap_or_default(),
+        draft: fields.source("draft", place.kind),
         data: fields.object("data"),
         example: fields.text("example"),
         locale: fields.parsed("locale"),
     };
-    fields.only(&["of", "data", "example", "locale"]);
+    fields.only(&["of", "draft", "data", "example", "locale"]);
     fields.end(Some(()))?;
     let preview = api.authoring.preview(place, options).await.map_err(refused)?;
     if is_page {

@@ -24,6 +24,8 @@ use crate::template::version::{Blocks, Variable};
 #[derive(Debug, Default)]
 pub struct PreviewOptions {
     pub of: PreviewOf,
+    /// A draft that is not saved, in place of the newest source.
+    pub draft: Option<TemplateSource>,
     /// The data; else that of the example, else that of the default one.
     pub data: Option<Map<String, Value>>,
     pub example: Option<String>,
@@ -111,8 +113,10 @@ impl Authoring {
         place: &Place,
         options: PreviewOptions,
     ) -> Result<Preview, AuthoringError> {
-        let Chosen { row, source, blocks, written, compiled, mut warnings } =
-            self.chosen(place, options.of).await?;
+        let Chosen { row, source, blocks, written, compiled, mut warnings } = match options.draft {
+            Some(draft) => self.unsaved(place, draft, options.of).await?,
+            None => self.chosen(place, options.of).await?,
+        };
         let data = data(&source, options.data, options.example.as_deref())?;
         let tenant = self.tenant(row.owner).await?;
         let checker = Checker::new(&self.plugins);
@@ -189,6 +193,29 @@ impl Authoring {
             return Ok(Chosen { row, source, blocks, written, compiled, warnings });
         }
         let written = newest(&row).clone();
+        self.built(row, written, of).await
+    }
+
+    /// A draft that its author has not saved, with what it would be published with.
+    async fn unsaved(
+        &self,
+        place: &Place,
+        draft: TemplateSource,
+        of: PreviewOf,
+    ) -> Result<Chosen, AuthoringError> {
+        if matches!(of, PreviewOf::Published | PreviewOf::Revision(_)) {
+            let message = "is `draft` or `drafts` where a draft is given";
+            return Err(AuthoringError::fault("of", "invalid", message.to_owned()));
+        }
+        self.built(self.find(place).await?, draft, of).await
+    }
+
+    async fn built(
+        &self,
+        row: TemplateRow,
+        written: TemplateSource,
+        of: PreviewOf,
+    ) -> Result<Chosen, AuthoringError> {
         let mut blocks = Resolver::new(&self.store, &[]);
         if of == PreviewOf::Drafts {
             blocks = blocks.with_drafts();
@@ -200,7 +227,7 @@ impl Authoring {
         let it = Checkable { slug: &row.slug, source: &written, blocks: &blocks };
         let compiled = checker.compile_mjml(&tenant, it, &mut findings).await?;
         if findings.iter().any(Finding::is_error) {
-            return Err(AuthoringError::Unfit { slug: slug(), findings });
+            return Err(AuthoringError::Unfit { slug: row.slug, findings });
         }
         let source = rendered_source(written.clone(), compiled.as_ref());
         Ok(Chosen { row, source, blocks, written, compiled, warnings: findings })

@@ -52,7 +52,7 @@ const CHANGES: [(&str, &str); 34] = [
 ];
 /// Commands that ask a running server, which writes it down itself, change no store, or only look.
 #[cfg(test)]
-const NO_CHANGES: [&str; 58] = [
+const NO_CHANGES: [&str; 59] = [
     "account list",
     "account show",
     "check",
@@ -86,6 +86,7 @@ const NO_CHANGES: [&str; 58] = [
     "plugin record",
     "plugin replay",
     "plugin rollback",
+    "plugin settings",
     "plugin shadow",
     "plugin sign",
     "plugin test",

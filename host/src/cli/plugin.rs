@@ -21,7 +21,7 @@ use clap::Subcommand;
 pub use error::PluginCommandError;
 pub use online::{Connection, OnlineError, Server as OnlineServer};
 
-use online::{decisions, install, slots};
+use online::{decisions, install, settings, slots};
 
 /// Create, validate, install and monitor plugins.
 #[derive(Debug, Subcommand)]
@@ -64,6 +64,8 @@ pub enum PluginCommand {
     Rollback(slots::Slot),
     /// Switch a slot off: its calls go to a broader plugin
     Disable(slots::Slot),
+    /// Show the settings of a slot's plugin, or give it others
+    Settings(settings::Settings),
     /// Make the recorded calls of a decision again
     Replay(decisions::Replay),
     /// List the decisions of plugins, each with its plugin, answer, reason and duration
@@ -91,6 +93,7 @@ pub async fn run(command: PluginCommand) -> Result<(), PluginCommandError> {
         PluginCommand::Activate(it) => Ok(slots::ordered("activate", it).await?),
         PluginCommand::Rollback(it) => Ok(slots::ordered("rollback", it).await?),
         PluginCommand::Disable(it) => Ok(slots::ordered("disable", it).await?),
+        PluginCommand::Settings(it) => Ok(settings::settings(it).await?),
         PluginCommand::Replay(it) => Ok(decisions::replay(it).await?),
         PluginCommand::Decisions(it) => Ok(decisions::decisions(it).await?),
     }

@@ -103,7 +103,7 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
         TemplateCommand::Duplicate(it) => life::duplicate(it).await?,
         TemplateCommand::Delete(it) => life::delete(it).await?,
         TemplateCommand::Versions(it) => life::versions(it).await?,
-        TemplateCommand::Preview(it) => life::preview(it).await?,
+        TemplateCommand::Preview(it) => Box::pin(life::preview(it)).await?,
         TemplateCommand::Recipients(it) => recipients::run(it).await?,
         TemplateCommand::Create {
             account,

@@ -15,15 +15,17 @@ use crate::api::precompressed::Precompressed;
 
 const STYLE: &str = include_str!("../../../templates/dashboard/app/app.css");
 const LIVE: &str = include_str!("../../../templates/dashboard/app/live.js");
+const PAGE: &str = include_str!("../../../templates/dashboard/app/page.js");
 /// Built by `templates/dashboard/vendor/editor/build.mjs`.
 const EDITOR: &str = include_str!("../../../templates/dashboard/vendor/editor/editor.min.js");
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const FOR_GOOD: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
-static ASSETS: LazyLock<[Asset; 3]> = LazyLock::new(|| {
+static ASSETS: LazyLock<[Asset; 4]> = LazyLock::new(|| {
     [
         Asset::new("app", "css", "text/css; charset=utf-8", STYLE),
         Asset::new("live", "js", JAVASCRIPT, LIVE),
+        Asset::new("page", "js", JAVASCRIPT, PAGE),
         Asset::new("editor", "js", JAVASCRIPT, EDITOR),
     ]
 });
@@ -56,6 +58,12 @@ pub fn style() -> String {
 pub fn live() -> String {
     let [_, live, ..] = &*ASSETS;
     live.path()
+}
+
+/// Where the script of every page is.
+pub fn page() -> String {
+    let [_, _, page, _] = &*ASSETS;
+    page.path()
 }
 
 /// Where the script of the editor is.

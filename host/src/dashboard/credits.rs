@@ -13,7 +13,7 @@ use super::state::Dashboard;
 use super::words::{When, number};
 use crate::api::credits::Cursor;
 use crate::clock::Timestamp;
-use crate::management::plans;
+use crate::management::plans::{self, PlanTerms};
 use crate::plugin::Kind;
 use crate::plugin::binding::Scope;
 use crate::store::{AccountRow, LedgerRow};
@@ -86,11 +86,8 @@ pub async fn show(
     let lines = usize::try_from(LINES).unwrap_or(usize::MAX);
     let next = rows.get(lines).map(|it| format!("/app/credits?after={}", cursor.tell(it.number)));
     rows.truncate(lines);
-    let (own, name) = (account.to_string(), row.account.plan.name.clone());
-    let scope = Scope { plan: &name, account: &own, domain: None };
-    let named =
-        plans::named_by(&api.plugins.table().serving(Kind::Plan, &scope)).unwrap_or_default();
-    let terms = named.into_iter().find(|it| it.plan.name == name);
+    let name = row.account.plan.name.clone();
+    let terms = terms_of(&dashboard, &row);
     let count = |it: u64| number(i64::try_from(it).unwrap_or(i64::MAX));
     let or = |it: Option<u64>, none: &str| it.map_or_else(|| none.to_owned(), count);
     page(&CreditsPage {
@@ -114,8 +111,16 @@ pub async fn show(
     })
 }
 
+/// What the plan policy says of the account's plan.
+pub fn terms_of(dashboard: &Dashboard, row: &AccountRow) -> Option<PlanTerms> {
+    let (own, name) = (row.account.id.to_string(), &row.account.plan.name);
+    let scope = Scope { plan: name, account: &own, domain: None };
+    let policy = dashboard.api.plugins.table().serving(Kind::Plan, &scope);
+    plans::named_by(&policy)?.into_iter().find(|it| it.plan.name == *name)
+}
+
 /// Whole days that the balance lasts at the pace of the last 30.
-fn lasts(row: &AccountRow, price: Option<u64>) -> Option<String> {
+pub fn lasts(row: &AccountRow, price: Option<u64>) -> Option<String> {
     let spent = i64::try_from(row.sent_month.checked_mul(price?)?).ok()?;
     if row.balance.0 <= 0 || spent == 0 {
         return None;

@@ -38,6 +38,8 @@ pub enum Place {
 #[derive(Debug)]
 pub struct Frame {
     pub style: String,
+    /// The script of every page.
+    pub script: String,
     pub theme: Theme,
     pub place: Place,
     /// Goes into every form.
@@ -77,6 +79,7 @@ impl Frame {
         let is_acting = person.membership.as_ref().is_some_and(|it| it.is_acting);
         Ok(Self {
             style: assets::style(),
+            script: assets::page(),
             theme: visitor.guest.theme,
             place,
             form: visitor.secret.form_token(),

@@ -1,5 +1,7 @@
 //! One message: what happened, and what happens next.
 
+use std::num::NonZeroU32;
+
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{Html, IntoResponse, Response};
@@ -12,8 +14,13 @@ use super::guard::{Submitted, Theme, Visitor};
 use super::live::{Asked, Live};
 use super::messages::is_under_way;
 use super::response::{Failure, PREVIEW, sentence, to};
+use super::sending;
 use super::state::Dashboard;
 use super::words::{When, badge, number};
+use crate::account::key::Mode;
+use crate::account::role::Role;
+use crate::api::messages::submit_again;
+use crate::api::request_context;
 use crate::clock::Timestamp;
 use crate::id::MessageId;
 use crate::inbox::web::content::Content;
@@ -21,6 +28,9 @@ use crate::inbox::web::part;
 use crate::management::messages::{self, Caller, MessageError};
 use crate::message::state::{MessageState, OnCancel};
 use crate::store::{AttemptRow, EventRow, MessageDetails, MessageRow};
+
+/// Letters of the number of a page in its form.
+const MAX_ONCE_LETTERS: usize = 64;
 
 #[derive(Debug)]
 struct EventView {
@@ -76,6 +86,9 @@ struct MessagePage {
     size: String,
     can_cancel: bool,
     can_retry: bool,
+    can_resend: bool,
+    /// Of this page: its button sends the message once.
+    once: String,
     live: Live,
     metadata: Vec<(String, String)>,
 }
@@ -92,7 +105,8 @@ pub async fn show(
     let content = messages::content(&dashboard.api.store, &row).await?;
     let content = content.map(|raw| Content::of(&raw));
     let frame = Frame::of(&dashboard, &visitor, Place::Messages).await?;
-    let shown = MessagePage::of(frame, details, content, now);
+    let was_for_the_world = was_for_the_world(&dashboard, &row).await?;
+    let shown = MessagePage::of(frame, details, (content, was_for_the_world), now);
     let sent = Form::of_query(uri.query());
     shown.live.answer(asked, &sent, (&shown, &shown.as_live()))
 }
@@ -155,6 +169,40 @@ pub async fn retry(
     changed(&dashboard, &sent.visitor, "retry_message", row.id).await
 }
 
+/// Sends the content once more, as a new message. One page sends it once, however often its button is pressed.
+pub async fn resend(
+    State(dashboard): State<Dashboard>,
+    Path(id): Path<String>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = &sent;
+    let row = find(&dashboard, visitor, &id).await?;
+    visitor.membership()?.role.at_least(Role::Member)?;
+    if !was_for_the_world(&dashboard, &row).await? {
+        let message = "A message that waits, or was a test, is not sent again from here.";
+        return Err(Failure::Invalid(message.to_owned()));
+    }
+    let key = sending::key(&dashboard, visitor).await?;
+    let caller = sending::caller(&dashboard, (key, visitor.guest.from.ip), NonZeroU32::MIN)?;
+    let once = Some(form.get("once")).filter(|it| !it.is_empty() && it.len() <= MAX_ONCE_LETTERS);
+    let once = once.map(|it| format!("resend from the dashboard {it}"));
+    let (receipt, was_sent) = submit_again(&dashboard.api, &caller, row.id, once).await?;
+    if was_sent {
+        return Ok(to(&format!("/app/messages/{}", receipt.message_id)));
+    }
+    visitor.record(&dashboard, "resend_message", row.id).await?;
+    Ok(to(&format!("/app/messages/{}", receipt.message_id)))
+}
+
+/// Whether a message has left, and was no test: nobody should get a test for real by one click.
+async fn was_for_the_world(dashboard: &Dashboard, row: &MessageRow) -> Result<bool, Failure> {
+    let waits = matches!(row.state.on_cancel(), OnCancel::Cancel { .. });
+    if waits || row.state == MessageState::Sending || row.template_revision == Some(0) {
+        return Ok(false);
+    }
+    Ok(dashboard.api.store.key_mode(row.key_id).await? == Some(Mode::Live))
+}
+
 async fn changed(
     dashboard: &Dashboard,
     visitor: &Visitor,
@@ -184,7 +232,12 @@ fn refused(error: MessageError) -> Failure {
 }
 
 impl MessagePage {
-    fn of(frame: Frame, details: MessageDetails, content: Option<Content>, now: Timestamp) -> Self {
+    fn of(
+        frame: Frame,
+        details: MessageDetails,
+        (content, was_for_the_world): (Option<Content>, bool),
+        now: Timestamp,
+    ) -> Self {
         let MessageDetails { row, size, events, attempts, decisions } = details;
         let last = attempts.len();
         let next = row.next_attempt_at.map_or(0, Timestamp::millis);
@@ -214,6 +267,8 @@ impl MessagePage {
             decisions: decisions.as_array().into_iter().flatten().map(DecisionView::of).collect(),
             size: size.map_or_else(String::new, |it| format!("{} bytes", number(i64::from(it)))),
             can_cancel: is_member && matches!(row.state.on_cancel(), OnCancel::Cancel { .. }),
+            can_resend: is_member && content.is_some() && was_for_the_world,
+            once: request_context::current().to_string(),
             can_retry: is_member && row.state == MessageState::Deferred,
             live,
             metadata: row

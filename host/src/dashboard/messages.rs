@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use askama::Template;
 use axum::extract::State;
-use axum::response::Response;
-use http::Uri;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, Uri, header};
 
 use super::form::{self, Form};
 use super::frame::{Frame, Place};
@@ -21,6 +21,10 @@ use crate::message::state::MessageState;
 use crate::store::{MessageFilter, MessageRow};
 
 const LINES: u32 = 50;
+/// Rows of a file, read so many at a time; where many are looked at in vain, the file ends earlier.
+const MAX_CSV_ROWS: usize = 5_000;
+const CSV_LINES: u32 = 250;
+const CSV_PAGES: u32 = 20;
 const HOUR_MS: i64 = 3_600_000;
 const ABOUT_NOW: Duration = Duration::from_secs(5);
 /// What the row of links above the list offers.
@@ -70,6 +74,8 @@ struct MessagesPage {
     next: Option<String>,
     /// Down to which moment an unfinished search has looked.
     looked_to: Option<When>,
+    /// Where the list is as a file.
+    csv: String,
     is_first_page: bool,
     /// As in `4`, of messages that came after the page was loaded; none where there are none.
     newer: Option<String>,
@@ -150,6 +156,7 @@ pub async fn list(
         };
         Tab { title, link, is_shown: states == state }
     };
+    let refused = Tab { title: "Refused", link: "/app/refusals".to_owned(), is_shown: false };
     let shown_from = top.map(|it| it.to_string()).or(lines.first().map(|it: &Line| it.id.clone()));
     let [cursor, top] = [after.map(|it| it.to_string()), shown_from.filter(|_| after.is_none())]
         .map(Option::unwrap_or_default);
@@ -167,8 +174,10 @@ pub async fn list(
     );
     let more = if newer == LINES.to_string() { "+" } else { "" };
     let newer = Some(format!("{newer}{more}")).filter(|it| it != "0");
+    let pairs = form::query([("q", query.as_str()), ("state", state.as_str())]);
     let shown = MessagesPage {
-        tabs: TABS.into_iter().map(tab).collect(),
+        csv: format!("/app/messages.csv?{pairs}"),
+        tabs: TABS.into_iter().map(tab).chain([refused]).collect(),
         is_filtered: !query.is_empty() || !state.is_empty(),
         is_first_page: after.is_none(),
         frame: Frame::of(&dashboard, &visitor, Place::Messages).await?,
@@ -182,6 +191,71 @@ pub async fn list(
         live,
     };
     shown.live.answer(asked, &sent, (&shown, &shown.as_live()))
+}
+
+/// The same list as a file, down to a bounded number of rows.
+pub async fn csv(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    let (api, now) = (&dashboard.api, dashboard.api.clock.now());
+    let account = visitor.account()?;
+    let sent = Form::of_query(uri.query());
+    let (filter, faults) = filter(sent.get("q").trim(), sent.get("state"), now);
+    if let Some(fault) = faults.into_iter().next() {
+        return Err(Failure::Invalid(fault));
+    }
+    let mut text = "id,state,accepted,to,from,subject,template,credits,reason\r\n".to_owned();
+    let (mut rows, mut after) = (0, None);
+    for _ in 0..CSV_PAGES {
+        let _page = api.lists.admit(account).await?;
+        let page = api.store.messages(account, &filter, after, CSV_LINES).await?;
+        for row in &page.messages {
+            csv_line(row, &mut text);
+        }
+        rows += page.messages.len();
+        after = page.next;
+        if after.is_none() || rows >= MAX_CSV_ROWS {
+            break;
+        }
+    }
+    let mut response = text.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
+    let name = HeaderValue::from_static("attachment; filename=\"messages.csv\"");
+    headers.insert(header::CONTENT_DISPOSITION, name);
+    Ok(response)
+}
+
+fn csv_line(row: &MessageRow, text: &mut String) {
+    let (id, at, credits) =
+        (row.id.to_string(), row.created_at.rfc3339(), row.credits.0.to_string());
+    let template = row.template.as_deref().unwrap_or_default();
+    let cells = [
+        &id,
+        row.state.as_str(),
+        &at,
+        &row.to,
+        &row.from,
+        &row.subject,
+        template,
+        &credits,
+        &row.reason,
+    ];
+    for (at, cell) in cells.into_iter().enumerate() {
+        if at > 0 {
+            text.push(',');
+        }
+        csv_cell(cell, text);
+    }
+    text.push_str("\r\n");
+}
+
+fn csv_cell(cell: &str, text: &mut String) {
+    // A table program takes what begins so for a formula.
+    let mark = if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+    text.extend(["\"", mark, &cell.replace('"', "\"\""), "\""]);
 }
 
 /// Reads `to:ada@x.org state:bounced since:2d`; a bare address is a recipient, other words are a part of the subject.
@@ -219,8 +293,9 @@ fn filter(query: &str, state: &str, now: Timestamp) -> (MessageFilter, Vec<Strin
             Some(("template", text)) => filter.template = Some(text.to_owned()),
             Some(("tag", text)) => filter.tag = Some(text.to_owned()),
             Some(("subject", text)) => subject.push(text),
-            Some(("since", text)) => match moment(text, now) {
-                Some(since) => filter.since = Some(since),
+            Some((bound @ ("since" | "until"), text)) => match moment(text, now) {
+                Some(at) if bound == "since" => filter.since = Some(at),
+                Some(at) => filter.until = Some(at),
                 None => faults.push(format!("“{text}” is no time; write 2h, 3d or 2026-11-23")),
             },
             Some(_) | None if word.contains('@') => filter.to = address(word, &mut faults),
@@ -252,14 +327,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_cell_of_a_file_is_a_formula_or_ends_early() {
+        let mut text = String::new();
+        csv_cell("=1+1\"", &mut text);
+        assert_eq!(text, "\"'=1+1\"\"\"");
+    }
+
+    #[test]
     fn one_field_finds_by_all_that_a_person_types() {
         let now = Timestamp::parse_rfc3339("2026-11-23T12:00:00Z").expect("a moment");
-        let (found, faults) = filter("to:ada@x.org state:bounced since:2d your receipt", "", now);
+        let (found, faults) =
+            filter("to:ada@x.org state:bounced since:2d until:1d your receipt", "", now);
         assert_eq!(faults, Vec::<String>::new());
         assert_eq!(found.to.map(|it| it.to_string()).as_deref(), Some("ada@x.org"));
         assert_eq!(found.states, [MessageState::Bounced]);
         assert_eq!(found.subject.as_deref(), Some("your receipt"));
         assert_eq!(found.since, Timestamp::parse_rfc3339("2026-11-21T12:00:00Z"));
+        assert_eq!(found.until, Timestamp::parse_rfc3339("2026-11-22T12:00:00Z"));
         assert!(filter("ada@x.org", "", now).0.to.is_some());
         let (_, faults) = filter("to:ada since:soon state:lost", "asleep", now);
         assert_eq!(faults.len(), 4, "{faults:?}");

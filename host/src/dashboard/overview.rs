@@ -5,6 +5,8 @@ use axum::extract::State;
 use axum::response::Response;
 use serde_json::json;
 
+use super::chart::Chart;
+use super::credits::{lasts, terms_of};
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
 use super::messages::Line;
@@ -23,6 +25,7 @@ const NEWEST_FAILURES: u32 = 5;
 const NEWEST_MESSAGES: u32 = 5;
 /// A failure from before then needs no attention any more.
 const RECENT_HOURS: u64 = 7 * 24;
+const CHART_HOURS: u32 = 24;
 const MAX_DOMAINS: u32 = 100;
 
 /// One of the first steps.
@@ -54,8 +57,13 @@ struct OverviewPage {
     is_new: bool,
     curl: String,
     balance: String,
-    today: String,
+    /// How long the balance lasts.
+    lasts: Option<String>,
     month: String,
+    accepted: String,
+    delivered: Option<String>,
+    under_way: String,
+    chart: Chart,
     attention: Vec<Attention>,
     failures: Vec<Line>,
     newest: Vec<Line>,
@@ -84,14 +92,21 @@ pub async fn show(
         !api.store.messages(account, &of_domains, None, 1).await?.messages.is_empty()
     };
     let done = [!keys.is_empty(), !newest.is_empty(), !real.is_empty(), has_sent_really];
+    let hours = api.store.sent_by_hour(account, CHART_HOURS, now).await?;
+    let chart = Chart::of(&hours, CHART_HOURS, now);
+    let count = |messages: u64| number(i64::try_from(messages).unwrap_or(i64::MAX));
     let line = |row| Line::of(row, now);
     page(&OverviewPage {
         steps: steps(done),
         is_new: done.contains(&false),
         curl: curl(&dashboard, &visitor, "YOUR_KEY").await?,
         balance: number(row.balance.0),
-        today: number(i64::try_from(row.sent_today).unwrap_or(i64::MAX)),
-        month: number(i64::try_from(row.sent_month).unwrap_or(i64::MAX)),
+        lasts: lasts(&row, terms_of(&dashboard, &row).and_then(|it| it.credits_per_recipient)),
+        month: count(row.sent_month),
+        accepted: count(chart.accepted),
+        delivered: chart.delivered_share(),
+        under_way: count(chart.under_way),
+        chart,
         attention: attention(&row, &domains),
         failures: failures.into_iter().map(line).collect(),
         newest: newest.into_iter().map(line).collect(),

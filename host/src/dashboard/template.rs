@@ -1,13 +1,9 @@
 //! One template: what is published, the editor of its draft, and what can be done with it.
 
-use std::net::IpAddr;
-use std::num::NonZeroU32;
-use std::sync::Arc;
-
 use askama::Template;
 use axum::extract::{Path, State};
-use axum::response::{Html, IntoResponse, Response};
-use http::{StatusCode, header};
+use axum::response::Response;
+use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::assets;
@@ -15,24 +11,15 @@ use super::form::Form;
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
 use super::live::Asked;
-use super::response::{Failure, PREVIEW, page, sentence, to, with_status};
+use super::response::{Failure, page, sentence, to, with_status};
 use super::state::Dashboard;
 use super::templates::{Author, Drafted, failed, place, state};
 use super::words::{When, number};
-use crate::account::key::{ApiKey, KeyState, Scope};
-use crate::api::request_context;
-use crate::authoring::bounds::MAX_TEST_RECIPIENTS;
 use crate::authoring::breaking::BreakingChange;
 use crate::authoring::error::AuthoringError;
 use crate::authoring::finding::Finding;
-use crate::authoring::preview::PreviewOptions;
-use crate::authoring::trial_send::TrialOptions;
 use crate::authoring::{self, PublishOptions, newest};
-use crate::journey::Receipt;
-use crate::journey::accept::authenticate::Caller;
-use crate::journey::accept::refusal::{Fault, Refusal, Refused};
-use crate::management::keys::{self, KeyError};
-use crate::message::address::EmailAddress;
+use crate::journey::accept::refusal::Fault;
 use crate::store::TemplateRow;
 use crate::template::kind::TemplateKind;
 use crate::template::locale::LocaleTag;
@@ -40,7 +27,7 @@ use crate::template::source::TemplateSource;
 
 /// The draft as the editor has it.
 #[derive(Debug)]
-struct Editor {
+pub struct Editor {
     /// The edition of the template that the person has read.
     edition: i64,
     subject: String,
@@ -54,26 +41,26 @@ struct Editor {
 
 /// What a form was answered with.
 #[derive(Debug, Default)]
-struct Answer {
-    fault: Option<String>,
-    findings: Option<Vec<Finding>>,
-    breaking: Vec<String>,
+pub struct Answer {
+    pub fault: Option<String>,
+    pub findings: Option<Vec<Finding>>,
+    pub breaking: Vec<String>,
     /// Messages of the last 30 days that the breaking changes would have refused.
-    affected: String,
+    pub affected: String,
     /// The note of a version that was not published.
-    note: String,
+    pub note: String,
     /// The addresses that a test was sent to, as typed.
-    to: String,
-    tests: Vec<TestLine>,
+    pub to: String,
+    pub tests: Vec<TestLine>,
 }
 
 /// What became of a test to one address.
 #[derive(Debug)]
-struct TestLine {
-    to: String,
+pub struct TestLine {
+    pub to: String,
     /// Its message; none where it was refused.
-    message: Option<String>,
-    about: String,
+    pub message: Option<String>,
+    pub about: String,
 }
 
 #[derive(Template)]
@@ -109,7 +96,7 @@ struct DeletePage {
 }
 
 impl Editor {
-    fn of(row: &TemplateRow) -> Self {
+    pub fn of(row: &TemplateRow) -> Self {
         let source = newest(row);
         let markup = source.mjml.as_ref().or(source.html.as_ref());
         let example = source.examples.get("default");
@@ -126,7 +113,7 @@ impl Editor {
         }
     }
 
-    fn sent(form: &Form) -> Result<Self, Failure> {
+    pub fn sent(form: &Form) -> Result<Self, Failure> {
         // Browsers end the lines of a text area with CR LF.
         let text = |name: &str| form.get(name).replace("\r\n", "\n");
         Ok(Self {
@@ -158,7 +145,7 @@ impl Editor {
         }))
     }
 
-    fn source(&self, row: &TemplateRow) -> Result<TemplateSource, AuthoringError> {
+    pub fn source(&self, row: &TemplateRow) -> Result<TemplateSource, AuthoringError> {
         let mut value = json!(newest(row));
         let patch = self.patch()?;
         if let Some(examples) = value.get_mut("examples").and_then(Value::as_object_mut) {
@@ -184,7 +171,7 @@ fn example(text: &str) -> Result<Option<Map<String, Value>>, AuthoringError> {
     })
 }
 
-async fn shown(
+pub async fn shown(
     dashboard: &Dashboard,
     visitor: &Visitor,
     row: &TemplateRow,
@@ -235,7 +222,7 @@ fn count(sent: u64) -> String {
 }
 
 /// An author's fault is told beside what the author typed; everything else is a page of its own.
-fn answer(error: AuthoringError) -> Result<(StatusCode, Answer), Failure> {
+pub fn answer(error: AuthoringError) -> Result<(StatusCode, Answer), Failure> {
     let fault = Some(sentence(&error.to_string()));
     match error {
         AuthoringError::Unfit { findings, .. } => {
@@ -361,159 +348,11 @@ pub async fn check(
     }
 }
 
-/// Sends the saved draft, to confirmed test recipients really, and to all others into the sandbox inbox.
-pub async fn test(
-    State(dashboard): State<Dashboard>,
-    Path(slug): Path<String>,
-    sent: Submitted,
-) -> Result<Response, Failure> {
-    let Submitted { visitor, form } = sent;
-    Author::of(&visitor)?;
-    let place = place(&visitor, &slug)?;
-    let row = dashboard.api.authoring.find(&place).await.map_err(failed)?;
-    let key = key_of(&dashboard, &visitor).await?;
-    let tried = try_on(&dashboard, (key, visitor.guest.from.ip), &place, &form).await;
-    let (status, mut answer) = match tried {
-        Ok(tests) => (StatusCode::OK, Answer { tests, ..Answer::default() }),
-        Err(AuthoringError::Refused(refused)) => {
-            let fault = Some(sentence(&refused.refusal.message()));
-            (StatusCode::UNPROCESSABLE_ENTITY, Answer { fault, ..Answer::default() })
-        }
-        Err(error) => answer(error)?,
-    };
-    if answer.findings.is_some() {
-        answer.fault = Some("Nothing was sent: the draft has faults.".to_owned());
-    }
-    form.get("to").clone_into(&mut answer.to);
-    shown(&dashboard, &visitor, &row, (status, Editor::of(&row), answer)).await
-}
-
-/// The key with which tests are sent from here.
-async fn key_of(dashboard: &Dashboard, visitor: &Visitor) -> Result<ApiKey, Failure> {
-    let now = dashboard.api.clock.now();
-    let key = keys::of_dashboard(&dashboard.api.store, visitor.account()?, now).await;
-    let key = key.map_err(|error| {
-        let said = sentence(&error.to_string());
-        if let KeyError::Store(error) = error { error.into() } else { Failure::Invalid(said) }
-    })?;
-    if key.created_at == now {
-        visitor.record(dashboard, "create_key", key.id).await?;
-    }
-    Ok(key)
-}
-
-async fn try_on(
-    dashboard: &Dashboard,
-    (key, ip): (ApiKey, IpAddr),
-    place: &authoring::Place,
-    form: &Form,
-) -> Result<Vec<TestLine>, AuthoringError> {
-    let (to, locale) = (addresses(form.get("to"))?, locale(form)?);
-    let api = &dashboard.api;
-    let refuse = |refusal: Refusal| AuthoringError::Refused(refusal.into());
-    if key.state == KeyState::Deactivated {
-        let message =
-            "the account's key “Dashboard”, with which tests are sent from here, is deactivated"
-                .to_owned();
-        return Err(refuse(Refusal::Forbidden { message, retry_after_s: None }));
-    }
-    let recipients = api.authoring.test_recipients(key.account_id).await?;
-    let caller = Caller { key: Arc::new(key), ip, scope: Scope::Templates };
-    let sends = u32::try_from(to.len()).ok().and_then(NonZeroU32::new);
-    if let Some(sends) = sends {
-        api.journey.accept.take_sends(&caller, sends).map_err(|(refusal, _)| refuse(refusal))?;
-    }
-    let options = TrialOptions { to: to.clone(), data: None, example: None, locale };
-    let id = request_context::current();
-    let reply =
-        Box::pin(api.authoring.send_trial(&api.journey, (&caller, id), place, options)).await?;
-    let is_confirmed = |to: &EmailAddress| {
-        let folded = to.folded();
-        recipients.iter().any(|it| it.confirmed_at.is_some() && it.address == folded)
-    };
-    let line = |(to, item): (EmailAddress, Result<Receipt, Refused>)| match item {
-        Ok(receipt) => TestLine {
-            to: to.to_string(),
-            message: Some(receipt.message_id.to_string()),
-            about: if is_confirmed(&to) {
-                "on its way to this confirmed test recipient".to_owned()
-            } else {
-                "is no confirmed test recipient, so the test stays in the sandbox inbox".to_owned()
-            },
-        },
-        Err(refused) => {
-            TestLine { to: to.to_string(), message: None, about: refused.refusal.message() }
-        }
-    };
-    Ok(to.into_iter().zip(reply.items).map(line).collect())
-}
-
-fn addresses(text: &str) -> Result<Vec<EmailAddress>, AuthoringError> {
-    let fault = |message: String| AuthoringError::fault("the addresses", "invalid", message);
-    let words: Vec<&str> =
-        text.split([',', ';', ' ', '\n', '\r']).filter(|it| !it.is_empty()).collect();
-    if words.is_empty() || words.len() > MAX_TEST_RECIPIENTS {
-        return Err(fault(format!("must be 1 to {MAX_TEST_RECIPIENTS}")));
-    }
-    let address = |word: &&str| {
-        let wrong = |_| fault(format!("“{word}” is no e-mail address, as in ada@example.com"));
-        word.parse().map_err(wrong)
-    };
-    words.iter().map(address).collect()
-}
-
-fn locale(form: &Form) -> Result<Option<LocaleTag>, AuthoringError> {
+pub fn locale(form: &Form) -> Result<Option<LocaleTag>, AuthoringError> {
     let locale = Some(form.get("locale")).filter(|it| !it.is_empty()).map(str::parse);
     locale
         .transpose()
         .map_err(|_| AuthoringError::Faults(vec![Fault::new("locale", "invalid", "is no locale")]))
-}
-
-/// What a recipient would see of the saved draft, for the frame of the page; a refusal is shown in the frame too.
-pub async fn preview(
-    State(dashboard): State<Dashboard>,
-    Path(slug): Path<String>,
-    sent: Result<Drafted, Failure>,
-) -> Response {
-    let previewed = match sent {
-        Ok(sent) => previewed(&dashboard, &slug, &sent).await,
-        Err(failure) => Err(failure),
-    };
-    let mut response = previewed.unwrap_or_else(IntoResponse::into_response);
-    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, PREVIEW);
-    response
-}
-
-async fn previewed(dashboard: &Dashboard, slug: &str, sent: &Drafted) -> Result<Response, Failure> {
-    let Drafted { visitor, form, .. } = sent;
-    let place = place(visitor, slug)?;
-    let read = || {
-        let (data, locale) = (example(form.get("example"))?, locale(form)?);
-        Ok(PreviewOptions { data, locale, ..PreviewOptions::default() })
-    };
-    let preview = match read() {
-        Ok(options) => Box::pin(dashboard.api.authoring.preview(&place, options)).await,
-        Err(error) => Err(error),
-    };
-    let (status, html) = match preview {
-        Ok(preview) => {
-            let text = |it: String| format!("<pre>{}</pre>", escaped(&it));
-            let html = preview.parts.html;
-            (StatusCode::OK, html.unwrap_or_else(|| text(preview.parts.text.unwrap_or_default())))
-        }
-        Err(error @ AuthoringError::Missing { .. }) => return Err(failed(error)),
-        Err(error) => {
-            let status = StatusCode::UNPROCESSABLE_ENTITY;
-            (status, format!("<p>{}</p>", escaped(&sentence(&error.to_string()))))
-        }
-    };
-    Ok((status, Html(html)).into_response())
-}
-
-fn escaped(text: &str) -> String {
-    askama::filters::escape(text, askama::filters::Html)
-        .map(|it| it.to_string())
-        .unwrap_or_default()
 }
 
 pub async fn publish(

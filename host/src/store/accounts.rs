@@ -28,6 +28,30 @@ pub struct AccountRow {
     pub sent_month: u64,
 }
 
+const HOUR_MS: i64 = 3_600_000;
+
+/// What became of the messages that were accepted within an hour. A message that was delivered and came back counts as
+/// both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentInHour {
+    /// Its beginning.
+    pub hour: Timestamp,
+    pub accepted: u64,
+    /// To a mail exchanger or a smarthost.
+    pub delivered: u64,
+    pub failed: u64,
+    /// Suppressed or canceled.
+    pub not_sent: u64,
+}
+
+impl SentInHour {
+    /// What nothing has become of yet.
+    #[must_use]
+    pub fn under_way(&self) -> u64 {
+        self.accepted.saturating_sub(self.delivered + self.failed + self.not_sent)
+    }
+}
+
 /// Hours that [`Store::sent_lately`] looks back.
 const LATELY_HOURS: i64 = 7 * 24;
 /// What an account has sent in the last seven days.
@@ -89,6 +113,59 @@ impl Store {
         .run(&self.db.writer)
         .await
         .map(|_| ())
+    }
+
+    /// What these accounts are called; none of what is not there.
+    pub async fn account_names(
+        &self,
+        accounts: impl IntoIterator<Item = AccountId>,
+    ) -> Result<BTreeMap<AccountId, String>, StoreError> {
+        let rows = sql("-- account_names
+             SELECT id, name FROM accounts WHERE id IN (SELECT unhex(value) FROM json_each($1))")
+        .ids(accounts)
+        .all(&self.db.readers)
+        .await?;
+        rows.iter().map(|row| Ok((column(row, "id")?, column(row, "name")?))).collect()
+    }
+
+    /// What became of the messages that an account has sent, by the hour in which each was accepted, oldest first;
+    /// nothing of hours without a message.
+    pub async fn sent_by_hour(
+        &self,
+        account: AccountId,
+        hours: u32,
+        now: Timestamp,
+    ) -> Result<Vec<SentInHour>, StoreError> {
+        let period = now.millis() / HOUR_MS;
+        let rows = sql("-- sent_by_hour
+             WITH RECURSIVE hours (period) AS (
+                 SELECT CAST($1 AS BIGINT) UNION ALL SELECT period - 1 FROM hours WHERE period > $2)
+             SELECT s.period, s.state, s.changes
+             FROM hours JOIN sent s ON s.period = hours.period AND s.account_id = $3
+                  AND s.state IN ('accepted', 'delivered', 'relayed', 'bounced', 'failed', 'suppressed', 'canceled')
+             ORDER BY s.period")
+        .bind(period)
+        .bind(period - i64::from(hours.saturating_sub(1)))
+        .bind(account)
+        .all(&self.db.pages)
+        .await?;
+        let mut found: Vec<SentInHour> = Vec::new();
+        for row in &rows {
+            let hour =
+                Timestamp::from_millis(column::<i64>(row, "period")?.saturating_mul(HOUR_MS));
+            if found.last().is_none_or(|it| it.hour != hour) {
+                found.push(SentInHour { hour, accepted: 0, delivered: 0, failed: 0, not_sent: 0 });
+            }
+            let Some(last) = found.last_mut() else { continue };
+            let count = column::<i64>(row, "changes")?.unsigned_abs();
+            match column::<String>(row, "state")?.as_str() {
+                "accepted" => last.accepted += count,
+                "delivered" | "relayed" => last.delivered += count,
+                "bounced" | "failed" => last.failed += count,
+                _ => last.not_sent += count,
+            }
+        }
+        Ok(found)
     }
 
     /// All accounts, oldest first.

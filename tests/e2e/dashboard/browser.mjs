@@ -90,9 +90,68 @@ async function livesAndRests(context) {
   await page.close();
 }
 
+// That lists, searches and pages are reached by keys alone, and that a letter in a field is a letter.
+async function goesByKeys(context) {
+  const page = await context.newPage();
+  const focused = () => page.evaluate(() => document.activeElement.id);
+  const press = (key) => page.keyboard.press(key);
+  await page.goto(`${base}/app/messages`);
+  await press('j');
+  const first = await focused();
+  await press('j');
+  const second = await focused();
+  ok(first.startsWith('msg_') && second.startsWith('msg_') && first !== second, `${first} ${second}`);
+  await press('k');
+  equal(await focused(), first);
+  await press('Enter');
+  await page.waitForURL(`**/app/messages/${first}`);
+  await press('Escape');
+  await page.waitForURL('**/app/messages');
+  await page.waitForFunction((it) => document.activeElement.id === it, first);
+  await press('/');
+  await page.keyboard.type('jk?');
+  equal(await page.inputValue('[type=search]'), 'jk?');
+  await page.evaluate(() => document.activeElement.blur());
+  await press('?');
+  await page.getByText('next and previous row of a list').waitFor();
+  await isAccessible(page, 'keys', 'any');
+  await page.uncheck('dialog [type=checkbox]');
+  await press('Escape');
+  const before = await focused();
+  await press('j');
+  equal(await focused(), before, 'single letters are switched off');
+  await press('ControlOrMeta+k');
+  await page.keyboard.type('webh');
+  await isAccessible(page, 'palette', 'any');
+  await press('Enter');
+  await page.waitForURL('**/app/webhooks');
+  await press('ControlOrMeta+k');
+  await page.keyboard.type('ada@example.com');
+  await press('Enter');
+  await page.waitForURL('**/app/messages?q=ada%40example.com');
+  await page.close();
+}
+
+// What an account shows in which nothing was done yet.
+async function isDesignedWhereItIsEmpty(width) {
+  const context = await browser.newContext({ colorScheme: 'light', viewport: { width, height: 800 } });
+  const page = await context.newPage();
+  await page.goto(`${base}/login`);
+  await page.fill('#email', process.env.EMPTY);
+  await page.fill('#password', process.env.EMPTY_PASSWORD);
+  await page.click('button.main');
+  for (const path of ['/app', '/app/messages', '/app/refusals', '/app/keys', '/app/templates', '/app/test-recipients', '/app/domains',
+    '/app/webhooks', '/app/suppressions', '/app/credits', '/app/inbox', '/app/brand', '/app/team', '/app/audit', '/app/nothing']) {
+    await page.goto(base + path);
+    await fits(page, `empty ${path}`, width);
+    await isAccessible(page, `empty ${path}`, width);
+  }
+  await context.close();
+}
+
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
 try {
-  for (const width of [375, 1280]) {
+  for (const width of process.env.SCREENSHOTS ? [390, 820, 1440] : [375, 1280]) {
     const context = await browser.newContext({ colorScheme: 'light', viewport: { width, height: 800 }, javaScriptEnabled: scripts === 'on' });
     const page = await context.newPage();
     const faults = [];
@@ -117,8 +176,8 @@ try {
     const [cookie] = (await context.cookies()).filter((it) => it.name === '__Host-waxwing');
     ok(cookie.secure && cookie.httpOnly && cookie.sameSite === 'Lax', JSON.stringify(cookie));
 
-    for (const path of ['/app', '/app/messages', `/app/messages/${message}`, '/app/keys', '/app/keys/new', '/app/inbox',
-      '/app/templates', '/app/templates/new', '/app/templates/new?starter=receipt', template, `${template}/versions`,
+    for (const path of ['/app', '/app/messages', '/app/refusals', `/app/messages/${message}`, '/app/keys', '/app/keys/new', '/app/inbox',
+      '/app/templates', '/app/test-recipients', '/app/new-template', '/app/new-template?starter=receipt', template, `${template}/versions`,
       `${template}/diff`, `${template}/diff?from=1&to=1`, `${template}/delete`,
       '/app/domains', domain, `${domain}/remove`, '/app/webhooks', '/app/webhooks/new', webhook, `${webhook}/remove`,
       '/app/credits', '/app/suppressions', '/app/suppressions?q=nobody', '/app/brand', '/app/verify', '/app/profile/factor',
@@ -153,14 +212,25 @@ try {
     await page.frameLocator('iframe').locator('body').getByText('481 902').first().waitFor();
 
     await page.goto(base + template);
+    // What is typed is shown, saved or not: a moment after the last key, or by the button where there are no scripts.
+    const press = async () => { if (scripts !== 'on') await page.click('button:text-is("Preview")'); };
+    const previewed = (text) => page.frameLocator('.preview iframe:not(.next)').locator('body').getByText(text).first().waitFor();
     await page.fill('#example', '{"name": "Grace <script>"}');
     await page.click('text=390 px');
-    await page.click('button:text-is("Preview")');
-    await page.frameLocator('iframe').locator('body').getByText('Grace <script>').first().waitFor();
+    await press();
+    await previewed('Grace <script>');
     await fits(page, 'preview', width);
+    await write(page, '<p>not saved, for {{ name }}</p>');
+    await press();
+    await previewed('not saved, for Grace <script>');
+    if (scripts === 'on') {
+      await page.waitForFunction(() => document.querySelectorAll('.preview iframe').length === 1);
+      await page.check('[name=colours][value=dark]');
+      ok(await page.frameLocator('.preview iframe:not(.next)').locator('body').evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches), 'the preview is in the dark');
+    }
     await page.fill('#example', '{');
-    await page.click('button:text-is("Preview")');
-    await page.frameLocator('iframe').locator('body').getByText('no JSON').first().waitFor();
+    await press();
+    await previewed('no JSON');
     await page.fill('#example', '{"name": "Grace <script>"}');
     await write(page, `<p>\n{{ name | ${'W'.repeat(200)} }}</p>`);
     if (scripts === 'on') {
@@ -197,7 +267,10 @@ try {
     await page.click('button:text-is("Undo")');
     await page.getByText('are on the list again').waitFor();
 
-    if (scripts === 'on') await livesAndRests(context);
+    if (scripts === 'on') {
+      await livesAndRests(context);
+      await goesByKeys(context);
+    }
 
     await page.goto(`${base}/app/keys/new`);
     await page.fill('#name', `Browser ${width} ${scripts}`);
@@ -212,19 +285,20 @@ try {
     await page.goBack();
     ok(!(await page.content()).includes(key), 'the key is gone after the way back');
 
-    if (width < 800) {
+    if (width <= 1000) {
       await page.goto(`${base}/app`);
       await page.click('text=Menu');
     }
     await page.click('button[value=dark]');
     equal(await page.locator('html').getAttribute('data-theme'), 'dark');
-    if (width < 800) await page.click('text=Menu');
+    if (width <= 1000) await page.click('text=Menu');
     await page.click('text=Log out');
     equal(new URL(page.url()).pathname, '/login');
     await page.goto(`${base}/app`);
     equal(new URL(page.url()).pathname, '/login', 'the session is over');
     deepEqual(faults, []);
     await context.close();
+    if (scripts === 'on') await isDesignedWhereItIsEmpty(width);
   }
   deepEqual(faulty, []);
   console.log('all is well');

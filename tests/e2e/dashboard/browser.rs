@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use waxwing_tests::{Launch, Receiver, Server, name_server};
 use waxwing_tools::{Need, node_packages};
 
-use super::dev_person;
+use super::{Browser, PASSWORD, dev_person};
 use crate::fixture::message;
 
 const UNPROVEN: &str = "the dashboard in a real browser, and that axe finds no fault in its pages";
@@ -45,12 +45,19 @@ async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
     ]));
     hostile_template(&server, &name).await;
     let (domain, webhook) = mailing(&server, &receiver, &name).await;
+    let empty = server.open_account("pro", 0);
+    drop(Browser::invited(&server, "empty@example.com", &empty.id, "owner").await);
+    let asked = json!({"address": "w".repeat(60) + "@w.example"});
+    let asked = server.post("/v1/test-recipients", server.key(), &asked, &[]).await;
+    assert_eq!(asked.status, 201, "{}", asked.body);
     let (email, password) = dev_person(&server);
     for scripts in ["on", "off"] {
         let output = Command::new("node")
             .arg(&script)
             .args([server.url(), &email, &password, &sent, account, scripts, &domain, &webhook])
             .env("API_KEY", server.key())
+            .env("EMPTY", "empty@example.com")
+            .env("EMPTY_PASSWORD", PASSWORD)
             .current_dir(&folder)
             .stdin(Stdio::null())
             .output()

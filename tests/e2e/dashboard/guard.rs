@@ -37,8 +37,8 @@ async fn a_role_that_is_too_low_is_refused_every_write() {
     let mut owner = Browser::invited(&server, "owner@example.com", &account.id, "owner").await;
     let sent = server.send(&account.key, &message("ada@example.com")).await.message_id();
     let key = format!("/app/keys/{}/deactivate", account.key_id);
-    let (cancel, retry) =
-        (format!("/app/messages/{sent}/cancel"), format!("/app/messages/{sent}/retry"));
+    let [cancel, retry, resend] =
+        ["cancel", "retry", "resend"].map(|it| format!("/app/messages/{sent}/{it}"));
     let new_key = [("name", "Mine"), ("scope", "send")];
     for (role, refused) in [
         ("read-only", [403, 403, 403, 403]),
@@ -54,11 +54,16 @@ async fn a_role_that_is_too_low_is_refused_every_write() {
             browser.submit(&retry, &[]).await.status,
         ];
         assert_eq!(statuses, refused, "{role}");
+        let again = browser.submit(&resend, &[]).await.status;
+        assert_eq!(again == 403, role == "read-only", "{role}: {again}");
         for page in [
             "/app",
             "/app/messages",
+            "/app/messages.csv",
+            "/app/refusals",
             "/app/keys",
             "/app/templates",
+            "/app/test-recipients",
             "/app/inbox",
             "/app/domains",
             "/app/webhooks",
@@ -102,6 +107,7 @@ async fn what_is_anothers_is_not_there() {
         format!("/app/keys/{}/deactivate", other.key_id),
         "/app/templates/mine".to_owned(),
         "/app/templates/mine/versions".to_owned(),
+        "/app/templates/mine/preview".to_owned(),
         "/app/templates/mine/diff".to_owned(),
         "/app/templates/mine/delete".to_owned(),
         "/app/messages/msg_x".to_owned(),
@@ -113,6 +119,7 @@ async fn what_is_anothers_is_not_there() {
     for path in [
         format!("/app/messages/{sent}/cancel"),
         format!("/app/messages/{sent}/retry"),
+        format!("/app/messages/{sent}/resend"),
         format!("/app/keys/{}/deactivate", other.key_id),
         "/app/profile/sessions/ses_01ARZ3NDEKTSV4RRFFQ69G5FAV/end".to_owned(),
         "/app/templates/mine/draft".to_owned(),
@@ -176,11 +183,13 @@ async fn every_page_has_the_policy_and_no_script_style_or_handler_of_its_own() {
         "/app",
         "/app/messages",
         "/app/messages?q=zzz",
+        "/app/refusals",
         "/app/keys",
         "/app/keys/new",
         "/app/profile",
         "/app/templates",
-        "/app/templates/new",
+        "/app/new-template",
+        "/app/test-recipients",
         "/app/templates/mine",
         "/app/templates/mine/versions",
         "/app/templates/mine/diff?from=1&to=1",
@@ -255,9 +264,11 @@ async fn every_page_has_the_policy_and_no_script_style_or_handler_of_its_own() {
         }
     }
     let (mine, token) = ("/app/templates/mine/preview", browser.form_token().await);
+    let typed = [("subject", "s"), ("markup", "<p>typed</p>")];
     let framed = [
         browser.get(&format!("{path}/html")).await,
-        browser.send(mine, &[("form", token.as_str()), ("edition", "1")]).await,
+        browser.send(mine, &[("form", token.as_str()), ("edition", "1"), typed[0], typed[1]]).await,
+        browser.get(mine).await,
     ];
     for preview in framed {
         assert!(preview.policy.starts_with("sandbox; default-src 'none'"), "{}", preview.policy);

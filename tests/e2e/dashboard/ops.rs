@@ -269,6 +269,10 @@ async fn decisions_are_found_shown_with_their_input_and_made_again() {
         assert_eq!(page.html.contains(&id), found, "{query}: {}", page.html);
     }
     assert!(!browser.get("/ops/decisions?only=refused").await.html.contains(&id));
+    let shown = server.get_as(server.key(), &format!("/v1/accounts/{}", account.id)).await.body;
+    let name = shown["name"].as_str().expect("a name").to_owned();
+    let named = format!("href=\"/ops/accounts/{}\"", account.id);
+    assert!(list.html.contains(&named) && list.html.contains(&name), "{}", list.html);
     let jump = browser.get(&format!("/ops/decisions?q={sent}")).await;
     assert_eq!(jump.to, Some(format!("/ops/decisions/{sent}")), "{}", jump.html);
     let path = format!("/ops/decisions/{id}");

@@ -108,3 +108,86 @@ async fn the_style_sheet_is_kept_for_good_under_a_name_of_its_own() {
     );
     assert_eq!(browser.get("/assets/app-0000.css").await.status, 404);
 }
+
+#[tokio::test]
+async fn a_message_is_sent_again_once_for_each_page() {
+    let server = Server::dev();
+    let sent = server.send(server.key(), &message("ada@example.com")).await.message_id();
+    server.wait_for_mail_to("ada@example.com").await;
+    let mut browser = Browser::of_dev(&server).await;
+    let path = format!("/app/messages/{sent}");
+    let delivered = async || {
+        let shown = server.get_as(server.key(), &format!("/v1/messages/{sent}")).await;
+        (shown.body["state"] == "delivered").then_some(())
+    };
+    until_async("the message is delivered", Duration::from_secs(30), delivered).await;
+    let page = browser.get(&path).await;
+    assert!(page.html.contains("Send again"), "{}", page.html);
+    let once = page.value("once");
+    let fields = [("once", once.as_str())];
+    let first = browser.submit(&format!("{path}/resend"), &fields).await.to.expect("the new one");
+    let second = browser.submit(&format!("{path}/resend"), &fields).await.to;
+    assert_eq!(second.as_deref(), Some(first.as_str()), "a second click sends nothing");
+    let page = browser.get(&first).await;
+    assert!(page.html.contains("Sends again") && page.html.contains(&sent), "{}", page.html);
+    let account = server.dev_account().id;
+    let (_, test) = server.make_key(&account, &["--test", "--scope", "send"]);
+    let tested = server.send(&test, &message("bo@example.com")).await.message_id();
+    let page = browser.submit(&format!("/app/messages/{tested}/resend"), &fields).await;
+    assert!(page.status == 400 && page.html.contains("was a test"), "{}", page.html);
+}
+
+#[tokio::test]
+async fn a_list_of_messages_is_a_file_too() {
+    let server = Server::dev();
+    for to in ["ada@example.com", "bo@example.com"] {
+        server.send(server.key(), &message(to)).await.message_id();
+    }
+    let mut browser = Browser::of_dev(&server).await;
+    let file = browser.get("/app/messages.csv?q=ada@example.com").await.html;
+    let lines: Vec<&str> = file.lines().collect();
+    assert_eq!(lines.len(), 2, "{file}");
+    assert!(lines[0].starts_with("id,state,accepted,to") && lines[1].contains("ada@example.com"));
+    assert_eq!(browser.get("/app/messages.csv?q=to:ada").await.status, 400);
+}
+
+#[tokio::test]
+async fn what_was_refused_stands_beside_what_was_sent() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 0);
+    let (_, key) = server.make_key(&account.id, &["--scope", "send", "--scope", "admin"]);
+    let refused = server.send(&key, &message("ada@example.com")).await;
+    let code = refused.body["code"].as_str().expect("a code").to_owned();
+    let listed = async || {
+        let answer = server.get_as(&key, &format!("/v1/refusals?outcome={code}")).await;
+        answer.body["data"][0]["id"].as_str().map(str::to_owned)
+    };
+    let id = until_async("the refusal is written", Duration::from_secs(30), listed).await;
+    let mut browser = Browser::invited(&server, "ro@example.com", &account.id, "read-only").await;
+    let page = browser.get("/app/refusals").await;
+    assert!(page.html.contains(&id) && page.html.contains(&code), "{}", page.html);
+    assert!(browser.get("/app/refusals?q=FORBIDDEN").await.html.contains("No refusal matches"));
+    let mut others = Browser::of_dev(&server).await;
+    assert!(!others.get("/app/refusals").await.html.contains(&id));
+    assert!(others.get("/app/messages").await.html.contains("href=\"/app/refusals\""));
+}
+
+#[tokio::test]
+async fn the_overview_counts_by_the_hour_as_the_api_does() {
+    let server = Server::dev();
+    server.send(server.key(), &message("ada@example.com")).await.message_id();
+    let counted = async || {
+        let hours = server.get_as(server.key(), "/v1/traffic?hours=2").await.body;
+        let of = |name: &str| {
+            let data = hours["data"].as_array().expect("hours");
+            data.iter().map(|it| it[name].as_u64().unwrap_or(0)).sum::<u64>()
+        };
+        (of("accepted") == 1 && of("delivered") == 1 && of("underWay") == 0).then_some(())
+    };
+    until_async("it is counted as delivered", Duration::from_secs(30), counted).await;
+    let page = Browser::of_dev(&server).await.get("/app").await;
+    for part in ["Messages by the hour", "1 accepted, 1 delivered", "since%3A20", "As numbers"] {
+        assert!(page.html.contains(part), "{part}: {}", page.html);
+    }
+    assert_eq!(server.get_as(server.key(), "/v1/traffic?hours=721").await.status, 400);
+}

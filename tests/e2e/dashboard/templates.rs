@@ -55,8 +55,8 @@ async fn a_template_is_written_published_and_rolled_back_on_the_pages() {
     assert!(page.status == 422 && page.html.contains("line 2"), "{}", page.html);
 
     assert_eq!(edit(&mut browser, "draft", "<p>{{ name }}</p>").await.status, 303);
-    let page = post(&mut browser, "preview", &[("example", r#"{"name": "Grace"}"#)]).await;
-    assert!(page.status == 200 && page.html.contains("Grace"), "{}", page.html);
+    let page = edit(&mut browser, "preview", "<p>{{ name }}</p>").await;
+    assert!(page.status == 200 && page.html.contains("Ada"), "{}", page.html);
     assert!(page.policy.starts_with("sandbox; default-src 'none'"), "{}", page.policy);
     let page = post(&mut browser, "publish", &[("note", "The first")]).await;
     assert_eq!(page.status, 303, "{}", page.html);
@@ -139,6 +139,30 @@ async fn a_check_of_the_editor_answers_the_findings_alone() {
 }
 
 #[tokio::test]
+async fn a_preview_shows_what_is_typed_and_saves_nothing() {
+    let server = Server::dev();
+    let mut browser = Browser::of_dev(&server).await;
+    publish_mine(&mut browser).await;
+    let saved = browser.get(&format!("{MINE}/preview")).await;
+    assert!(saved.status == 200 && saved.policy.starts_with("sandbox;"), "{}", saved.policy);
+    let page = edit(&mut browser, "preview", "<p>typed for {{ name }}</p>").await;
+    assert!(page.html.contains("typed for Ada"), "{}", page.html);
+    assert!(page.policy.starts_with("sandbox; default-src 'none'"), "{}", page.policy);
+    let page = edit(&mut browser, "preview", "<script>1</script>{{ name | upcas }}").await;
+    assert!(page.status == 422 && page.policy.starts_with("sandbox;"), "{}", page.html);
+    assert!(!page.html.contains("<script>1"), "{}", page.html);
+    assert!(!browser.get(MINE).await.html.contains("typed for"));
+    assert_eq!(browser.get(&format!("{MINE}/preview")).await.html, saved.html);
+
+    let asked = serde_json::json!({"draft": {"subject": "s", "html": "<p>of a draft {{ a }}</p>"}, "data": {"a": "1"}});
+    let path = "/v1/templates/mine/preview";
+    let answer = server.post(path, server.key(), &asked, &[]).await;
+    assert!(answer.body.to_string().contains("of a draft 1"), "{}", answer.body);
+    let asked = serde_json::json!({"draft": {"subject": "s", "html": "x"}, "of": "published"});
+    assert_eq!(server.post(path, server.key(), &asked, &[]).await.status, 400);
+}
+
+#[tokio::test]
 async fn a_reader_changes_no_template() {
     let server = Server::dev();
     let account = server.open_account("pro", 10);
@@ -171,7 +195,7 @@ async fn a_reader_changes_no_template() {
             page.html
         );
     }
-    for path in ["/app/templates/new", "/app/templates/mine/delete"] {
+    for path in ["/app/new-template", "/app/templates/mine/delete"] {
         assert_eq!(browser.get(path).await.status, 403, "{path}");
     }
     assert_eq!(browser.get("/app/templates").await.status, 200);

@@ -41,12 +41,13 @@ fn reach(operation: &Operation) -> Option<Reach> {
         "keys" if path.contains('{') => Some(Reach::Hidden),
         "credits" if path.ends_with("/ledger") => Some(Reach::Refused),
         "account" | "brand" | "credits" | "domains" | "keys" | "plans" | "test-recipients"
+        | "traffic"
             if is_get =>
         {
             Some(Reach::Reads)
         }
         "account" | "keys" | "domains" | "brand" | "suppressions" | "webhooks" | "plugins"
-        | "decisions" | "queue" | "test-recipients" => Some(Reach::Refused),
+        | "decisions" | "queue" | "refusals" | "test-recipients" => Some(Reach::Refused),
         _ => None,
     }
 }

@@ -64,6 +64,21 @@ pub struct Installed {
     pub digest: String,
 }
 
+/// The settings of the plugin that answers a slot's calls.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SlotSettings {
+    #[schema(value_type = String)]
+    slot: SlotName,
+    /// Counts the changes of the slot's settings.
+    settings_revision: u32,
+    #[schema(value_type = Object)]
+    settings: Value,
+    /// The JSON Schema in the plugin's manifest.
+    #[schema(value_type = Object)]
+    schema: Value,
+}
+
 /// What plugins decided for one send.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -97,6 +112,17 @@ pub struct LogPage {
     page: Page<Line>,
     /// Lines that are missing, because there were too many.
     dropped: u64,
+}
+
+impl SlotSettings {
+    pub fn of(slot: &SlotName, active: &InstalledPlugin) -> Self {
+        Self {
+            slot: slot.clone(),
+            settings_revision: active.generation_config().settings_revision,
+            settings: active.generation_config().settings.clone(),
+            schema: serde_json::from_str(&active.manifest().settings_schema).unwrap_or_default(),
+        }
+    }
 }
 
 impl Slot {

@@ -514,6 +514,8 @@ pub struct PreviewTemplate {
     /// `draft`; `drafts`, which is the draft with the drafts of its layout and partials; `published`; or a revision.
     #[schema(example = "draft")]
     of: Option<String>,
+    /// A draft that is not saved, and stays so; `of` is then `draft` or `drafts`.
+    draft: Option<TemplateSource>,
 }
 
 /// To whom a test goes, with what.

@@ -2,6 +2,7 @@
 
 pub mod decisions;
 pub mod install;
+pub mod settings;
 pub mod slots;
 
 use std::path::PathBuf;
@@ -117,6 +118,9 @@ pub enum OnlineError {
     /// A replay had another answer.
     #[error("{0} of the recorded calls are answered otherwise now")]
     Differs(usize),
+    /// What was brought are no settings.
+    #[error("{path} has no settings: {reason}")]
+    Settings { path: PathBuf, reason: String },
     /// What was brought is no plugin.
     #[error(transparent)]
     Component(#[from] crate::plugin::inspect::InspectError),

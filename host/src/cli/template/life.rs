@@ -162,7 +162,8 @@ pub async fn versions(which: Which) -> Result<(), CliError> {
 pub async fn preview(it: Preview) -> Result<(), CliError> {
     let data = it.data.as_ref().map(|path| read(path)).transpose()?;
     let (_opened, authoring, place) = it.which.open().await?;
-    let options = PreviewOptions { of: it.of, data, example: it.example, locale: it.locale };
+    let options =
+        PreviewOptions { of: it.of, draft: None, data, example: it.example, locale: it.locale };
     let preview = authoring.preview(&place, options).await?;
     let Some(folder) = &it.to else {
         let value = json!(TemplatePreview::from(preview));

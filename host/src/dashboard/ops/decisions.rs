@@ -1,5 +1,6 @@
 //! What plugins decided: a list, one decision with what went in and what came out, and the same calls made again.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use askama::Template;
@@ -24,9 +25,6 @@ use crate::store::{DecisionFilter, DecisionRef, DecisionRow};
 use crate::upkeep::replay::{self, Recorded, ReplayError, Replayed};
 
 const LINES: u32 = 50;
-const ULID_LETTERS: usize = 26;
-/// Letters of `acc_`.
-const PREFIX: usize = 4;
 /// What the row of links above the list offers.
 const TABS: [(&str, &str); 3] = [("", "All"), ("accepted", "Accepted"), ("refused", "Refused")];
 
@@ -34,8 +32,8 @@ const TABS: [(&str, &str); 3] = [("", "All"), ("accepted", "Accepted"), ("refuse
 struct DecisionLine {
     id: String,
     account: String,
-    /// Its last letters, which tell it from most others.
-    account_end: String,
+    /// What it is called; its identifier where it is not there any more.
+    account_name: String,
     message: Option<String>,
     outcome: String,
     is_refusal: bool,
@@ -98,15 +96,11 @@ struct DecisionPage {
 }
 
 impl DecisionLine {
-    fn of(row: DecisionRow, now: Timestamp) -> Self {
+    fn of(row: DecisionRow, names: &BTreeMap<AccountId, String>, now: Timestamp) -> Self {
+        let name = names.get(&row.account_id).cloned();
         Self {
             id: row.id.to_string(),
-            account_end: row
-                .account_id
-                .to_string()
-                .chars()
-                .skip(PREFIX + ULID_LETTERS - 6)
-                .collect(),
+            account_name: name.unwrap_or_else(|| row.account_id.to_string()),
             account: row.account_id.to_string(),
             is_refusal: row.message_id.is_none(),
             message: row.message_id.map(|it| it.to_string()),
@@ -164,7 +158,10 @@ pub async fn list(
         let _page = api.lists.admit(ShareOwner::Operator).await?;
         let found = api.store.decisions(&filter, after, LINES).await?;
         let is_short = found.decisions.len() < usize::try_from(LINES).unwrap_or(usize::MAX);
-        lines = found.decisions.into_iter().map(|it| DecisionLine::of(it, now)).collect();
+        let accounts: BTreeSet<AccountId> =
+            found.decisions.iter().map(|it| it.account_id).collect();
+        let names = api.store.account_names(accounts).await?;
+        lines = found.decisions.into_iter().map(|it| DecisionLine::of(it, &names, now)).collect();
         next = found.next.map(|id| link(&only, &id.to_string()));
         looked_to = found.next.filter(|_| is_short).map(|id| When::of(id.made_at(), now));
     }
@@ -243,6 +240,7 @@ async fn decision_page(
     let (api, now) = (&dashboard.api, dashboard.api.clock.now());
     let id: DecisionRef = id.parse().map_err(|_| Failure::Missing)?;
     let row = api.store.decision(id).await?;
+    let names = api.store.account_names([row.account_id]).await?;
     let id = row.id;
     let (calls, fault) = match replay::recorded(&api.store, &api.seal, id).await {
         Ok(calls) => (calls.into_iter().map(CallView::from).collect(), None),
@@ -250,7 +248,7 @@ async fn decision_page(
     };
     let page = DecisionPage {
         frame: Frame::of(dashboard, visitor, Place::OpsDecisions).await?,
-        line: DecisionLine::of(row, now),
+        line: DecisionLine::of(row, &names, now),
         calls,
         again: Vec::new(),
         fault,

@@ -7,7 +7,7 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 31] = [
+const SCANS: [(&str, &str); 32] = [
     ("webhook_counts: ended", "walks over the bounded rows that it finds by the primary key"),
     ("webhook_counts: waiting", "walks over the bounded rows that it finds by an index"),
     ("account", "walks over thirty days, which it counts itself"),
@@ -25,6 +25,7 @@ const SCANS: [(&str, &str); 31] = [
         "domains_in_trouble",
         "reads sender domains for the operator's page, on a connection for lists",
     ),
+    ("sent_by_hour", "walks over up to 720 hours, which it counts itself"),
     ("sent_lately", "walks over seven days of hours, which it counts itself"),
     (
         "drop_counts: periods",

@@ -117,7 +117,28 @@ async function check() {
     mark(editors);
   } catch { /* The server is away; the button asks it again. */ }
 }
+
+// Shows what is typed in the frame, by the form's own button. Each time in a new frame behind the old one: so nothing
+// flickers, and the way back leads past all of them. A frame keeps the name that it was made with, so each has its own.
+let frames = 0;
+function preview() {
+  const button = form.querySelector('button[formtarget]');
+  const old = document.querySelector('.preview iframe:not(.next)');
+  if (!button || !old) return;
+  document.querySelector('.preview iframe.next')?.remove();
+  const next = old.cloneNode();
+  next.removeAttribute('src');
+  next.name = `preview-${++frames}`;
+  next.className = 'next';
+  old.after(next);
+  next.addEventListener('load', () => {
+    old.remove();
+    next.className = '';
+  });
+  button.formTarget = next.name;
+  form.requestSubmit(button);
+}
 form?.addEventListener('input', () => {
   clearTimeout(timer);
-  timer = setTimeout(check, PAUSE_MS);
+  timer = setTimeout(() => { check(); preview(); }, PAUSE_MS);
 });

@@ -104,7 +104,7 @@ async fn order(
 }
 
 /// Whether a component is between its file and what the operator may decide.
-fn is_on_its_way(view: &Value) -> bool {
+pub fn is_on_its_way(view: &Value) -> bool {
     let candidate = &view["candidate"];
     let rests = matches!(candidate["stage"].as_str(), Some("waiting" | "shadow"));
     !candidate.is_null() && candidate["rejected"].is_null() && !rests
