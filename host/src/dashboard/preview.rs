@@ -74,7 +74,12 @@ async fn rendered(
             let html = preview.parts.html;
             (StatusCode::OK, html.unwrap_or_else(|| text(preview.parts.text.unwrap_or_default())))
         }
-        Err(error @ AuthoringError::Missing { .. }) => return Err(failed(error)),
+        Err(
+            error @ (AuthoringError::Missing { .. }
+            | AuthoringError::Store(_)
+            | AuthoringError::Plugin(_)
+            | AuthoringError::Folder(_)),
+        ) => return Err(failed(error)),
         Err(error) => {
             let status = StatusCode::UNPROCESSABLE_ENTITY;
             (status, format!("<p>{}</p>", escaped(&sentence(&error.to_string()))))

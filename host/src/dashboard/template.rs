@@ -77,7 +77,6 @@ struct TemplatePage {
     can_delete: bool,
     locales: Vec<String>,
     sent: String,
-    edition: i64,
     /// Where the script of the editor is.
     script: String,
     /// The confirmed test recipients.
@@ -209,7 +208,6 @@ async fn template_page(
         can_delete: !row.is_sent,
         locales: std::iter::once(own.clone()).chain(others).collect(),
         sent: count(sent),
-        edition: row.edition,
         script: assets::editor(),
         recipients: confirmed.map(|it| it.address).collect(),
         editor,

@@ -307,6 +307,12 @@ fn rows(columns: &[Member], form: &Form, field: &str, faults: &mut Vec<String>) 
             items.push(Value::Object(item));
         }
     }
+    if is_sent(&MAX_ROWS) {
+        faults.push(format!(
+            "`{field}` has more rows than the {MAX_ROWS} that a form may send, and nothing was saved; change these \
+             settings by `waxwing plugin settings`."
+        ));
+    }
     (!items.is_empty()).then_some(Value::Array(items))
 }
 

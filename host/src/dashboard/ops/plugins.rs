@@ -133,6 +133,8 @@ struct OrderPage {
     about: Vec<String>,
     button: &'static str,
     is_danger: bool,
+    /// What waits, and what was there before, as the page says it.
+    seen: String,
     fault: Option<String>,
 }
 
@@ -407,14 +409,23 @@ pub async fn order(
     let wanted = Wanted::of(&order)?;
     let SlotForm { dashboard, visitor, slot, .. } = &sent;
     visitor.step_up(dashboard, &format!("{}/{order}", sent.page()))?;
-    match sent.give(wanted.order(), wanted.names()).await? {
-        Ok(done) => Ok(done),
-        Err(error) => {
-            let fault = Some(refused(&error)?);
-            let again = order_page(dashboard, visitor, (slot.as_str(), wanted), fault).await?;
-            with_status(StatusCode::CONFLICT, &again)
+    let fault = if sent.form.get("seen") == components(&sent.view) {
+        match sent.give(wanted.order(), wanted.names()).await? {
+            Ok(done) => return Ok(done),
+            Err(error) => refused(&error)?,
         }
-    }
+    } else {
+        "What waits in this slot has changed since the page was shown; read it again.".to_owned()
+    };
+    let again = order_page(dashboard, visitor, (slot.as_str(), wanted), Some(fault)).await?;
+    with_status(StatusCode::CONFLICT, &again)
+}
+
+/// The components that an order can make live.
+fn components(view: &SlotStatus) -> String {
+    let waiting = view.candidate.as_ref().and_then(|it| it.digest.as_deref());
+    let before = view.previous.as_ref().and_then(|it| it.digest.as_deref());
+    format!("{} {}", waiting.unwrap_or_default(), before.unwrap_or_default())
 }
 
 /// Why an order was refused, in words for the page that gave it.
@@ -445,7 +456,10 @@ pub async fn shadow(sent: SlotForm) -> Result<Response, Failure> {
     let range = || Failure::Invalid(format!("The number of calls must be 1 to {MAX_SHADOW}."));
     let order = PluginOrder::Shadow { calls: calls.ok_or_else(range)? };
     let given = sent.give(order, ("shadow_plugin", "shadowed")).await?;
-    given.map_err(|error| Failure::Invalid(sentence(&error.to_string())))
+    match given {
+        Ok(done) => Ok(done),
+        Err(error) => Err(Failure::Invalid(refused(&error)?)),
+    }
 }
 
 async fn order_page(
@@ -492,6 +506,7 @@ async fn order_page(
         about: vec![running, then],
         button,
         is_danger: wanted != Wanted::Activate,
+        seen: components(&view),
         fault,
     })
 }
