@@ -2,8 +2,7 @@
 //! same.
 
 use crate::authoring::finding::Finding;
-use crate::authoring::liquid;
-use crate::authoring::mjml::{line_and_column, snippet};
+use crate::authoring::liquid::{self, line_and_column, snippet};
 use crate::authoring::suggest::nearest;
 use crate::template::source::{DeclaredVariable, TemplateSource};
 use crate::template::version::{Variable, VariableFormat, VariableType};

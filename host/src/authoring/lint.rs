@@ -15,8 +15,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::finding::{Finding, Severity};
-use super::liquid::{Token, TokenKind};
-use super::mjml::{line_and_column, snippet};
+use super::liquid::{Token, TokenKind, line_and_column, snippet};
 use crate::template::kind::TemplateKind;
 use crate::template::locale::LocaleTag;
 use crate::template::source::{ChosenLocale, DeclaredVariable, Markup, SourcePart, TemplateSource};

@@ -28,6 +28,8 @@ pub enum TokenKind {
     Other,
 }
 
+/// Characters of a snippet.
+const SNIPPET: usize = 80;
 const OPAQUE: [&str; 3] = ["raw", "comment", "doc"];
 
 /// All pieces, in order; what does not end, and all behind it, is none.
@@ -98,6 +100,20 @@ pub fn masked(text: &str, tokens: &[Token]) -> String {
     }
     masked.push_str(text.get(at..).unwrap_or_default());
     masked
+}
+
+/// Both from 1, the column in characters.
+pub fn line_and_column(text: &str, at: usize) -> (u32, u32) {
+    let before = text.get(..at).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (u32::try_from(line).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX))
+}
+
+/// The rest of the line from a place on.
+pub fn snippet(text: &str, at: usize) -> String {
+    let rest = text.get(at..).unwrap_or_default();
+    rest.lines().next().unwrap_or_default().chars().take(SNIPPET).collect()
 }
 
 #[cfg(test)]

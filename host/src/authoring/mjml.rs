@@ -7,7 +7,7 @@ use super::bounds::{MAX_COMPILED_BYTES, MAX_FINDINGS};
 use super::check::{Checkable, Checker, Tenant, too_much_work};
 use super::error::AuthoringError;
 use super::finding::Finding;
-use super::liquid;
+use super::liquid::{self, line_and_column, snippet};
 use crate::plugin::mjml::Document;
 use crate::plugin::{Diagnostic, Kind, Pair};
 use crate::template::compiled::{Compiled, CompiledHtml, Compiler, CompilerWarning};
@@ -17,8 +17,6 @@ use crate::template::source::{Markup, SourcePart, TemplateSource};
 use crate::template::version::{Block, Blocks};
 
 const PART: &str = "mjml";
-/// Characters of a snippet.
-const SNIPPET: usize = 80;
 
 impl Checker<'_> {
     /// The HTML of every locale that has MJML; none where there is no MJML, or it has faults.
@@ -298,20 +296,6 @@ fn offset(text: &str, line: u32, column: u32) -> Option<usize> {
     let before = usize::try_from(column.checked_sub(1)?).ok()?;
     let rest = text.get(start..)?;
     Some(start + rest.char_indices().nth(before).map_or(rest.len(), |(at, _)| at))
-}
-
-/// Both from 1, the column in characters.
-pub fn line_and_column(text: &str, at: usize) -> (u32, u32) {
-    let before = text.get(..at).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    (u32::try_from(line).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX))
-}
-
-/// The rest of the line from a place on.
-pub fn snippet(text: &str, at: usize) -> String {
-    let rest = text.get(at..).unwrap_or_default();
-    rest.lines().next().unwrap_or_default().chars().take(SNIPPET).collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::authoring::error::{FileFault, SaidTwice};
-use crate::authoring::mjml::line_and_column;
+use crate::authoring::liquid::line_and_column;
 use crate::authoring::parse;
 use crate::journey::accept::json as strict_json;
 use crate::journey::accept::refusal::Fault;
