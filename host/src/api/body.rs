@@ -11,7 +11,7 @@ use http::request::Parts;
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
-use serde_json::{Value, json as value};
+use serde_json::Value;
 
 use super::problem::{Code, Problem};
 use super::state::Api;
@@ -71,12 +71,7 @@ pub async fn json_of<T>(
     request: Request,
 ) -> Result<(T, Value, Memory), Problem> {
     let (parts, body) = request.into_parts();
-    // Where every member is optional a request without a body is one without members.
-    let is_empty = body.is_end_stream() && !parts.headers.contains_key(header::CONTENT_TYPE);
-    let admitted = match admitted {
-        Ok(admitted) if is_empty => return Ok((admitted, value!({}), Memory(None))),
-        other => other.and_then(|it| check(&parts, api).map(|()| it)),
-    };
+    let admitted = admitted.and_then(|it| check(&parts, api).map(|()| it));
     let admitted = match admitted {
         Ok(admitted) => admitted,
         Err(problem) => {

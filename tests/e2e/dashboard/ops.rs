@@ -6,7 +6,7 @@ use serde_json::json;
 use waxwing_guests::component;
 use waxwing_tests::{Launch, Server, until_async};
 
-use super::Browser;
+use super::{Browser, Page};
 use crate::fixture::message;
 
 const PLAN: &str = "plan-policy";
@@ -124,6 +124,12 @@ async fn an_operator_opens_pays_and_suspends_accounts() {
     assert_eq!(count("change_account"), 3, "{rows:?}");
 }
 
+/// Reads the page of an order to a plugin, and gives the order.
+async fn order(browser: &mut Browser<'_>, page: &str) -> Page {
+    let seen = browser.get(page).await.value("seen");
+    browser.submit(page, &[("seen", &seen)]).await
+}
+
 #[tokio::test]
 async fn a_plugin_is_activated_and_rolled_back_by_page() {
     let server = Server::dev();
@@ -132,12 +138,13 @@ async fn a_plugin_is_activated_and_rolled_back_by_page() {
     let page = browser.get(&path).await;
     assert!(page.html.contains("built in") && page.html.contains(">plans "));
     assert!(!page.html.contains("Roll back…"), "nothing was before the built-in one");
-    let refused = browser.submit(&format!("{path}/rollback"), &[]).await;
+    let refused = order(&mut browser, &format!("{path}/rollback")).await;
     assert!(
         refused.status == 409 && refused.html.contains("nothing to roll back"),
         "{}",
         refused.html
     );
+    let before = browser.get(&format!("{path}/activate")).await.value("seen");
     server.install(PLAN, "?impact=ask", &component("price-one")).await;
     let waits = async || {
         let slot = server.slot(PLAN).await;
@@ -149,13 +156,15 @@ async fn a_plugin_is_activated_and_rolled_back_by_page() {
     assert!(browser.get("/ops").await.html.contains("a component waits for you"));
     let page = browser.get(&format!("{path}/activate")).await;
     assert!(page.html.contains("With the next call price-one"), "{}", page.html);
-    let done = browser.submit(&format!("{path}/activate"), &[]).await;
+    let other = browser.submit(&format!("{path}/activate"), &[("seen", &before)]).await;
+    assert!(other.status == 409 && other.html.contains("has changed since"), "{}", other.html);
+    let done = order(&mut browser, &format!("{path}/activate")).await;
     assert_eq!(done.to, Some(format!("{path}?done=activated")), "{}", done.html);
     let page = browser.get(&path).await;
     assert!(page.html.contains("price-one") && page.html.contains("Roll back…"), "{}", page.html);
     let asked = browser.get(&format!("{path}/rollback")).await;
     assert!(asked.html.contains("the built-in plugin answers"), "{}", asked.html);
-    let done = browser.submit(&format!("{path}/rollback"), &[]).await;
+    let done = order(&mut browser, &format!("{path}/rollback")).await;
     assert_eq!(done.to, Some(format!("{path}?done=rolled-back")), "{}", done.html);
     let page = browser.get(&path).await;
     assert!(page.html.contains("The operator rolled it back."), "{}", page.html);
@@ -208,7 +217,7 @@ async fn settings_of_a_plugin_are_typed_proven_and_rolled_back() {
     assert!(file.contains("kind = \"plan\"") && file.contains("[[settings.plans]]"), "{file}");
     let late = browser.submit(&format!("{path}/settings"), &good).await;
     assert!(late.status == 422 && late.html.contains("changed in the meantime"), "{}", late.html);
-    browser.submit(&format!("{path}/rollback"), &[]).await;
+    order(&mut browser, &format!("{path}/rollback")).await;
     let before = ["free", "starter", "pro", "business", "enterprise"];
     until_async("the ones before are live", wait, async || are(&before).await).await;
     let rows = super::audit::rows(&server);

@@ -425,7 +425,7 @@ pub async fn order(
 fn components(view: &SlotStatus) -> String {
     let waiting = view.candidate.as_ref().and_then(|it| it.digest.as_deref());
     let before = view.previous.as_ref().and_then(|it| it.digest.as_deref());
-    format!("{} {}", waiting.unwrap_or_default(), before.unwrap_or_default())
+    format!("{}/{}", waiting.unwrap_or("none"), before.unwrap_or("none"))
 }
 
 /// Why an order was refused, in words for the page that gave it.
