@@ -59,7 +59,9 @@ fn without_sizes(declared: &[DeclaredVariable], read: Vec<Variable>) -> Vec<Vari
                     declared.path == **it && declared.value_type == Some(VariableType::String)
                 })
         });
-        it.path = sized.unwrap_or(&it.path).to_owned();
+        if let Some(sized) = sized.map(str::to_owned) {
+            it.path = sized;
+        }
         match variables.iter_mut().find(|known| known.path == it.path) {
             Some(known) => known.required |= it.required,
             None => variables.push(it),
@@ -83,9 +85,8 @@ fn with_items(declared: &[DeclaredVariable], read: &[Variable]) -> Vec<Variable>
 
 /// The path with `[]` for each single item of a declared list.
 fn of_all_items(declared: &[DeclaredVariable], path: &str) -> String {
-    let mut steps = path.split_inclusive(['.', '[']).peekable();
     let mut all = String::with_capacity(path.len());
-    while let Some(step) = steps.next() {
+    for step in path.split_inclusive(['.', '[']) {
         let (name, end) = step.split_at(step.trim_end_matches(['.', '[']).len());
         let list = all.strip_suffix(['.', '[']).unwrap_or(&all);
         if matches!(name, "first" | "last") && is_list(declared, list) {

@@ -251,10 +251,9 @@ fn a_hostile_source_takes_no_longer_than_its_length() {
 #[test]
 fn names_that_stand_for_one_another_keep_no_long_paths() {
     let path = "x".repeat(300);
-    let mut html = format!("{{%assign a0=b.{path}%}}");
-    for number in 1..2_000 {
-        html += &format!("{{%assign a{number} = a{}.x%}}", number - 1);
-    }
+    let name = |number: u32| format!("{{%assign a{number} = a{}.x%}}", number - 1);
+    let names: Vec<String> = (1..2_000).map(name).collect();
+    let mut html = format!("{{%assign a0=b.{path}%}}{}", names.concat());
     html += "<div class=\"preheader\"></div><a href=\"{{ a1999 }}\">x</a>";
     let found = findings(&json!({"html": html}));
     let link = found.iter().find(|it| it.code == "link_of_data").expect("a warning");
@@ -278,8 +277,9 @@ fn a_feature_is_told_once_however_many_there_are() {
     let features =
         ["position:absolute", "display:flex", "float:left", "gap:1px", "object-fit:fill"];
     let many = ["opacity:1", "transform:none", "animation:a", "filter:none", "clip-path:none"];
-    let styles: String =
-        features.iter().chain(&many).map(|it| format!("<p style=\"{it}\">x</p>")).collect();
+    let style = |it: &&str| format!("<p style=\"{it}\">x</p>");
+    let styles: Vec<String> = features.iter().chain(&many).map(style).collect();
+    let styles = styles.concat();
     let twice = format!("<div class=\"preheader\"></div>{styles}{styles}");
     let of = |html: &str| {
         findings(&json!({"html": html})).into_iter().map(|it| it.message).collect::<Vec<_>>()

@@ -42,7 +42,7 @@ impl Authoring {
             return Ok(None);
         }
         let known = match sender.domain() {
-            Some(domain) => self.store.domain_named(account, &domain).await?,
+            Some(domain) => self.store.domain_named(account, domain).await?,
             None => None,
         };
         if known.is_some_and(|it| it.domain.standing.phase.may_send()) {
