@@ -72,7 +72,7 @@ impl People {
     /// Writes a change down. The change is made already: an error here would have people make it again.
     pub async fn record(&self, row: AuditRow) {
         if let Err(error) = self.store.record_audit(&row).await {
-            tracing::error!(%error, action = row.action, "a change was made and could not be written into the audit log");
+            tracing::error!(%error, action = row.action, subject = ?row.subject, account = ?row.account, "a change was made and could not be written into the audit log");
         }
     }
 }

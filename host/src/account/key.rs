@@ -227,7 +227,7 @@ impl UnknownWord {
 }
 
 impl ApiKey {
-    /// A key as it is made: active, without an end and without restrictions.
+    /// A new key: active, without an expiry and without allow-lists.
     #[must_use]
     pub fn new(
         (id, account_id): (KeyId, AccountId),

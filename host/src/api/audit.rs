@@ -95,7 +95,7 @@ pub async fn changes(
         ip: Some(ip),
     };
     if let Err(error) = api.store.record_audit(&row).await {
-        tracing::error!(%error, action = row.action, "a change was made and could not be written into the audit log");
+        tracing::error!(%error, action = row.action, subject = ?row.subject, account = ?row.account, "a change was made and could not be written into the audit log");
     }
     response
 }

@@ -76,7 +76,7 @@ fn with_items(declared: &[DeclaredVariable], read: &[Variable]) -> Vec<Variable>
     let mut all = read.to_vec();
     for it in read {
         let path = of_all_items(declared, &it.path);
-        if all.iter().all(|known| known.path != path) {
+        if path != it.path && all.iter().all(|known| known.path != path) {
             all.push(Variable { path, required: false, ..it.clone() });
         }
     }

@@ -173,7 +173,7 @@ impl Authoring {
             acting: false,
         };
         if let Err(error) = self.store.record_audit(&row).await {
-            tracing::error!(%error, action = row.action, "a change was made and could not be written into the audit log");
+            tracing::error!(%error, action = row.action, subject = ?row.subject, account = ?row.account, "a change was made and could not be written into the audit log");
         }
         let account = self.store.account(found.account, now).await?.account;
         Ok(Some(Question { account_name: account.name, address: found.address }))

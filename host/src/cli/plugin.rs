@@ -64,7 +64,7 @@ pub enum PluginCommand {
     Rollback(slots::Slot),
     /// Switch a slot off: its calls go to a broader plugin
     Disable(slots::Slot),
-    /// Show the settings of a slot's plugin, or give it others
+    /// Show or change the settings of the plugin in a slot
     Settings(settings::Settings),
     /// Make the recorded calls of a decision again
     Replay(decisions::Replay),

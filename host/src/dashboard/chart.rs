@@ -17,7 +17,7 @@ const LEAST: u64 = 2;
 pub struct Chart {
     pub width: u64,
     pub height: u64,
-    /// Of each bar.
+    /// Width of a bar.
     pub bar: u64,
     pub bars: Vec<Bar>,
     /// What the highest bar stands for.

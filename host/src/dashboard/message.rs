@@ -194,7 +194,8 @@ pub async fn resend(
     Ok(to(&format!("/app/messages/{}", receipt.message_id)))
 }
 
-/// Whether a message has left, and was no test: nobody should get a test for real by one click.
+/// Whether the message may be sent again: a message that has left, and was no test, whose recipient would get the test
+/// for real.
 async fn was_for_the_world(dashboard: &Dashboard, row: &MessageRow) -> Result<bool, Failure> {
     let waits = matches!(row.state.on_cancel(), OnCancel::Cancel { .. });
     if waits || row.state == MessageState::Sending || row.template_revision == Some(0) {

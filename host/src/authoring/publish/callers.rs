@@ -16,12 +16,11 @@ impl Authoring {
         let Some(published) = &row.published else { return Ok((Vec::new(), 0)) };
         let tenant = self.tenant(row.owner).await?;
         let strict = |source: &TemplateSource| source.strict || tenant.strict;
-        let changes = changes(
+        let mut changes = changes(
             Demands { variables: &published.variables, strict: strict(&published.source) },
             Demands { variables: &version.variables, strict: strict(&version.source) },
             &tenant.brand,
         );
-        let mut changes = changes;
         changes.extend(self.refused_sender(row.owner, &published.source, &version.source).await?);
         changes.extend(refused_plan(&tenant.plan, &published.source, &version.source));
         let sent = self.sent(row.owner, row.kind).await?;

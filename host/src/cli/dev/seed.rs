@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::account::Account;
 use crate::account::brand::{Brand, BrandChanges, BrandField};
-use crate::account::key::{ApiKey, KeyState, Mode, PresentedKey, Scope};
+use crate::account::key::{ApiKey, Mode, PresentedKey, Scope};
 use crate::account::plan::Plan;
 use crate::account::role::Role;
 use crate::authoring::error::AuthoringError;
@@ -224,22 +224,13 @@ async fn key(
     let presented = PresentedKey::generate(Mode::Live);
     running
         .store
-        .create_key(&ApiKey {
-            id: KeyId::new(now),
-            account_id: account,
-            name: "dev".to_owned(),
-            mode: presented.mode(),
-            lookup: presented.lookup().to_owned(),
-            hash: presented.hash(),
-            scopes: vec![Scope::Send, Scope::Admin, Scope::Operator],
-            domains: Vec::new(),
-            templates: Vec::new(),
-            networks: Vec::new(),
-            state: KeyState::Active,
-            expires_at: None,
-            last_used_at: None,
-            created_at: now,
-        })
+        .create_key(&ApiKey::new(
+            (KeyId::new(now), account),
+            "dev".to_owned(),
+            &presented,
+            vec![Scope::Send, Scope::Admin, Scope::Operator],
+            now,
+        ))
         .await?;
     data.write_private(KEY_FILE, presented.reveal().as_bytes())?;
     Ok(presented.reveal())

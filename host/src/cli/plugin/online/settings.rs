@@ -11,7 +11,7 @@ use super::slots::{is_on_its_way, line};
 use super::{OnlineError, PATIENCE, POLL_INTERVAL, Server, read};
 use crate::plugin::slot::SlotName;
 
-/// Show the settings of a slot's plugin, or give it others
+/// Show or change the settings of the plugin in a slot
 ///
 /// Settings that are given are all that the plugin has then. Its own schema judges them; they are written into the slot's
 /// file, and take the way of every change of it.
