@@ -26,7 +26,7 @@ pub async fn measure(args: &AccountsArgs) -> io::Result<Value> {
     let few = Arc::new(requests(args, &accounts, args.few as usize).await?);
     let all = Arc::new(requests(args, &accounts, usize::MAX).await?);
     let other = if args.changes.is_some() { &few } else { &all };
-    let burst = Burst::of_accounts(args);
+    let burst = Burst::held(args.template, args.connections, args.sends);
     let ids = accounts.iter().map(|it| it.id.clone()).collect();
     let mut changes = Changes { waxwing: &waxwing, accounts: ids, made: 0 };
     for warm_up in [other, &few] {

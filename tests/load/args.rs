@@ -4,10 +4,12 @@ mod accounts;
 mod deliver;
 mod domains;
 mod floor;
+mod growth;
 mod neighbours;
 mod pages;
 mod queue;
 mod smtp;
+mod transit;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,10 +20,12 @@ pub use accounts::AccountsArgs;
 pub use deliver::{DeliverArgs, Dkim, Relay};
 pub use domains::DomainsArgs;
 pub use floor::FloorArgs;
+pub use growth::GrowthArgs;
 pub use neighbours::{NeighboursArgs, Noise};
 pub use pages::PagesArgs;
 pub use queue::{Backlog, QueueArgs};
 pub use smtp::{Peer, Pipelining, Resumption, Shape, SmtpArgs};
+pub use transit::TransitArgs;
 
 /// Drive a release server on this machine and print what a send costs, as one line of JSON
 #[derive(Debug, Parser)]
@@ -52,6 +56,10 @@ pub enum Protocol {
     Accounts(AccountsArgs),
     /// Load the dashboard's pages for an account with a million messages, while it sends
     Pages(PagesArgs),
+    /// Time messages from the 201 to the 250 of the next server, at a fixed rate
+    Transit(TransitArgs),
+    /// Send beside many messages that were sent before, in turn with a server that has none
+    Growth(GrowthArgs),
     /// Serve as the floor; `--against floor` starts this
     #[command(hide = true)]
     Floor(FloorArgs),
@@ -162,6 +170,8 @@ impl CommandLine {
             Some(Protocol::Neighbours(args)) => &args.setup,
             Some(Protocol::Accounts(args)) => &args.setup,
             Some(Protocol::Pages(args)) => &args.setup,
+            Some(Protocol::Transit(args)) => &args.setup,
+            Some(Protocol::Growth(args)) => &args.setup,
             Some(Protocol::Floor(_)) | None => &self.http.setup,
         }
     }
@@ -254,7 +264,9 @@ mod tests {
                 | Protocol::Neighbours(_)
                 | Protocol::Accounts(_)
                 | Protocol::Floor(_)
-                | Protocol::Pages(_),
+                | Protocol::Growth(_)
+                | Protocol::Pages(_)
+                | Protocol::Transit(_),
             )
             | None => panic!("{line} is not about SMTP"),
         }

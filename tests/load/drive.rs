@@ -18,6 +18,8 @@ pub struct Answers {
     pub wall: Duration,
     /// Of every request, in microseconds, ascending.
     pub latencies: Vec<u64>,
+    /// When the answer to each send had come, by the send's number.
+    pub ended: Vec<(u32, Instant)>,
     /// How many of each status.
     pub statuses: BTreeMap<u16, u64>,
 }
@@ -41,17 +43,26 @@ pub async fn drive(
     for connection in open {
         running.spawn(work(connection, Arc::clone(requests), Arc::clone(&pace)));
     }
-    let mut answers =
-        Answers { wall: Duration::ZERO, latencies: Vec::new(), statuses: BTreeMap::new() };
+    let (latencies, ended, statuses) = (Vec::new(), Vec::new(), BTreeMap::new());
+    let mut answers = Answers { wall: Duration::ZERO, latencies, ended, statuses };
     while let Some(done) = running.join_next().await {
-        for (status, micros) in done?? {
+        for Answered { number, status, micros, at } in done?? {
             answers.latencies.push(micros);
+            answers.ended.push((number, at));
             *answers.statuses.entry(status).or_default() += 1;
         }
     }
     answers.wall = start.elapsed();
     answers.latencies.sort_unstable();
     Ok(answers)
+}
+
+/// One send with its answer.
+struct Answered {
+    number: u32,
+    status: u16,
+    micros: u64,
+    at: Instant,
 }
 
 /// Which send is the next one, and when.
@@ -85,15 +96,16 @@ async fn work(
     mut connection: Connection,
     requests: Arc<Requests>,
     pace: Arc<Pace>,
-) -> io::Result<Vec<(u16, u64)>> {
+) -> io::Result<Vec<Answered>> {
     let mut request = Vec::new();
     let mut answers = Vec::new();
     while let Some(number) = pace.next().await {
         requests.write(number, &mut request);
         let start = Instant::now();
         let answer = connection.exchange(&request).await?;
-        let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-        answers.push((answer.status, micros));
+        let at = Instant::now();
+        let micros = u64::try_from((at - start).as_micros()).unwrap_or(u64::MAX);
+        answers.push(Answered { number, status: answer.status, micros, at });
     }
     Ok(answers)
 }

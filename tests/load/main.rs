@@ -8,6 +8,8 @@ mod deliver;
 mod domains;
 mod drive;
 mod figures;
+mod growth;
+mod history;
 mod metrics;
 mod neighbours;
 mod pages;
@@ -20,6 +22,7 @@ mod server;
 mod smtp;
 mod start;
 mod swap;
+mod transit;
 mod waxwing;
 
 use std::io;
@@ -75,6 +78,8 @@ async fn bounded(command_line: &CommandLine) -> io::Result<Value> {
             Some(Protocol::Neighbours(args)) => Box::pin(neighbours::measure(args)).await,
             Some(Protocol::Accounts(args)) => Box::pin(accounts::measure(args)).await,
             Some(Protocol::Pages(args)) => Box::pin(pages::measure(args)).await,
+            Some(Protocol::Transit(args)) => Box::pin(transit::measure(args)).await,
+            Some(Protocol::Growth(args)) => Box::pin(growth::measure(args)).await,
             Some(Protocol::Floor(_)) | None => Box::pin(measure(&command_line.http)).await,
         }
     };

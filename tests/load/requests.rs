@@ -41,6 +41,11 @@ impl Requests {
         Ok(Self(templates.iter().map(|of| Text::new(of, &data, &send_at)).collect()))
     }
 
+    /// Whom the request of that number is to.
+    pub fn recipient(number: u32) -> String {
+        format!("load-{number:0>DIGITS$}@example.com")
+    }
+
     /// Writes the request of that number.
     pub fn write(&self, number: u32, request: &mut Vec<u8>) {
         // Multiplied by the golden ratio of 2^64, neighbours are far from each other.

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::args::{AcceptPeer, AccountsArgs, Args, Mode, Template};
+use crate::args::{AcceptPeer, Args, Mode, Template};
 use crate::drive::drive;
 use crate::peers::accept::Backend;
 use crate::requests::Requests;
@@ -72,9 +72,8 @@ impl Burst {
         }
     }
 
-    /// Sends with many templates, held back.
-    pub fn of_accounts(args: &AccountsArgs) -> Self {
-        let AccountsArgs { template, connections, sends, .. } = *args;
+    /// Sends that are held back, as many as are answered.
+    pub fn held(template: Template, connections: u32, sends: u32) -> Self {
         Self { template, mode: Mode::Hold, connections, rate: None, sends }
     }
 

@@ -31,6 +31,7 @@ pub struct Server {
     /// Where it answers HTTP.
     pub address: SocketAddr,
     pub account: String,
+    pub api_key: String,
 }
 
 impl Installation<'_> {
@@ -80,6 +81,7 @@ impl Installation<'_> {
             pid: child.id().ok_or(io::ErrorKind::NotFound)?,
             address: address.parse().map_err(io::Error::other)?,
             account: text("accountId")?.to_owned(),
+            api_key: text("apiKey")?.to_owned(),
             child,
         })
     }

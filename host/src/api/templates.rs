@@ -231,14 +231,14 @@ pub async fn replace(State(api): State<Api>, request: Request) -> Result<Respons
     params(("slug" = String, Path, description = "As in `receipt`"),
            super::shapes::OwnerQuery,
            super::shapes::IfMatch),
-    request_body = super::shapes::PublishTemplate,
+    request_body = Option<super::shapes::PublishTemplate>,
     responses((status = 200, description = "What was published", body = PublishedTemplate),
               super::shapes::AuthorRefusals))]
 pub async fn publish(
     State(api): State<Api>,
     request: Request,
 ) -> Result<Json<PublishedTemplate>, Problem> {
-    let asked = Asked::of(&api, request, Purpose::Change).await?;
+    let asked = Asked::of_defaults(&api, request, Purpose::Change).await?;
     let (place, seen) = (&asked.place, asked.seen()?);
     let mut fields = asked.fields();
     let (force, note) = (fields.flag("force"), fields.text("note"));
@@ -344,14 +344,14 @@ pub async fn duplicate(State(api): State<Api>, request: Request) -> Result<Respo
     security(("apiKey" = [])),
     params(("slug" = String, Path, description = "As in `receipt`"),
            super::shapes::OwnerQuery),
-    request_body = super::shapes::ValidateTemplate,
+    request_body = Option<super::shapes::ValidateTemplate>,
     responses((status = 200, description = "What would be found", body = TemplateValidation),
               super::shapes::AuthorRefusals))]
 pub async fn validate(
     State(api): State<Api>,
     request: Request,
 ) -> Result<Json<TemplateValidation>, Problem> {
-    let asked = Asked::of(&api, request, Purpose::Try).await?;
+    let asked = Asked::of_defaults(&api, request, Purpose::Try).await?;
     let place = &asked.place;
     let mut fields = asked.fields();
     let draft: Option<TemplateSource> = fields.source("draft", place.kind);
@@ -365,12 +365,12 @@ pub async fn validate(
 #[utoipa::path(post, path = "/v1/templates/{slug}/preview", operation_id = "preview_template", tag = "templates",
     security(("apiKey" = [])),
     params(("slug" = String, Path, description = "As in `receipt`")),
-    request_body = super::shapes::PreviewTemplate,
+    request_body = Option<super::shapes::PreviewTemplate>,
     responses((status = 200, description = "What a recipient would see", body = TemplatePreview),
               super::shapes::AuthorRefusals))]
 pub async fn preview(State(api): State<Api>, request: Request) -> Result<Response, Problem> {
     let is_page = page::is_wanted(request.headers());
-    let asked = Asked::of(&api, request, Purpose::Try).await?;
+    let asked = Asked::of_defaults(&api, request, Purpose::Try).await?;
     let place = &asked.place;
     let mut fields = asked.fields();
     let options = crate::authoring::preview::PreviewOptions {

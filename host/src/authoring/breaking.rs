@@ -32,7 +32,8 @@ pub struct BreakingChange {
 pub enum BreakingKind {
     /// A send without it was accepted, and is refused now.
     Required,
-    /// A send with a value of another type was accepted, and is refused now.
+    /// A send with a value of another type was accepted, and is refused now; or it is shown otherwise, because what was
+    /// read by its members is read as one value, or the other way round.
     Type,
     /// A send with a value of another format, or of none, was accepted, and is refused now.
     Format,
@@ -53,6 +54,11 @@ pub struct Demands<'a> {
 }
 
 impl BreakingChange {
+    fn of_variable(path: &str, change: BreakingKind, before: &str, after: &str) -> Self {
+        let (before, after) = (before.to_owned(), after.to_owned());
+        Self { template: None, account: None, path: path.to_owned(), change, before, after }
+    }
+
     /// A change of what a template says of itself.
     pub(super) fn of_template(
         path: &str,
@@ -75,13 +81,8 @@ impl BreakingChange {
 /// The changes between two versions that break senders. What the brand offers is never missing.
 #[must_use]
 pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<BreakingChange> {
-    let change = |now: &Variable, change, before: &str, after: &str| BreakingChange {
-        template: None,
-        account: None,
-        path: now.path.clone(),
-        change,
-        before: before.to_owned(),
-        after: after.to_owned(),
+    let change = |it: &Variable, change, before: &str, after: &str| {
+        BreakingChange::of_variable(&it.path, change, before, after)
     };
     let mut changes = Vec::new();
     for now in after.variables {
@@ -117,6 +118,12 @@ pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<Br
             changes.push(change(now, BreakingKind::Format, word(was_format), word(is_format)));
         }
     }
+    for (path, was, is) in read_otherwise(before, after) {
+        let is_told = |it: &BreakingChange| it.path == path || is_below(&it.path, path);
+        if !changes.iter().any(is_told) {
+            changes.push(BreakingChange::of_variable(path, BreakingKind::Type, was, is));
+        }
+    }
     for was in before.variables.iter().filter(|it| !it.declared_only) {
         let is_read = after.variables.iter().any(|it| it.path == was.path && !it.declared_only);
         let is_of_brand = BrandField::of_variable(&was.path).is_some();
@@ -125,6 +132,55 @@ pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<Br
         }
     }
     changes
+}
+
+/// How a value is read of which no type is declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Whole,
+    ByMembers,
+}
+
+/// The values of one version that the other one reads otherwise, with how each did: senders give an object for the one
+/// and a text or a number for the other.
+fn read_otherwise<'a>(
+    before: Demands<'a>,
+    after: Demands<'a>,
+) -> impl Iterator<Item = (&'a str, &'static str, &'static str)> {
+    const MEMBERS: &str = "read by its members";
+    const WHOLE: &str = "read as one value";
+    let now_whole = after.whole().filter(move |it| {
+        after.reading(it) == Some(Reading::Whole) && before.reading(it) == Some(Reading::ByMembers)
+    });
+    let once_whole = before.whole().filter(move |it| {
+        before.reading(it) == Some(Reading::Whole) && after.reading(it) == Some(Reading::ByMembers)
+    });
+    now_whole.map(|it| (it, MEMBERS, WHOLE)).chain(once_whole.map(|it| (it, WHOLE, MEMBERS)))
+}
+
+impl<'a> Demands<'a> {
+    /// The paths that are read as they are, and of which no type says what they hold.
+    fn whole(self) -> impl Iterator<Item = &'a str> {
+        let is_whole = |it: &&Variable| !it.declared_only && it.value_type.is_none();
+        self.variables.iter().filter(is_whole).map(|it| it.path.as_str())
+    }
+
+    /// None where it is not read, or in both ways, as what a loop goes over is.
+    fn reading(self, path: &str) -> Option<Reading> {
+        // These are read of texts, lists and objects alike.
+        let is_of_any = |rest: &str| matches!(rest, ".size" | ".first" | ".last");
+        let is_member = |it: &Variable| {
+            it.path
+                .strip_prefix(path)
+                .is_some_and(|rest| is_below(&it.path, path) && !is_of_any(rest))
+        };
+        let read = || self.variables.iter().filter(|it| !it.declared_only);
+        match (read().any(|it| it.path == path), read().any(is_member)) {
+            (true, false) => Some(Reading::Whole),
+            (false, true) => Some(Reading::ByMembers),
+            (true, true) | (false, false) => None,
+        }
+    }
 }
 
 impl Demands<'_> {
@@ -195,8 +251,8 @@ mod tests {
     fn a_variable_that_nothing_reads_any_more_breaks_senders() {
         assert_eq!(told(&["a", "b"], &["a"]), ["`b` was read and is not read"]);
         assert_eq!(told(&["a?"], &["a!"]), ["`a` was read and is not read"]);
-        assert!(told(&["a.b"], &["a"]).is_empty(), "it is in what is read");
-        assert!(told(&["a"], &["a.b?"]).is_empty(), "a part of it is read");
+        assert!(told(&["a", "a.b"], &["a"]).is_empty(), "it is in what is read");
+        assert!(told(&["a"], &["a", "a.b?"]).is_empty(), "a part of it is read");
         assert!(told(&["a!"], &[]).is_empty(), "nothing read it before");
         assert!(told(&["product_name"], &[]).is_empty(), "the brand gives it");
         let (two, one) = (["a", "a[].b?", "a[].c?"], ["a", "a[].b?"]);
@@ -210,6 +266,17 @@ mod tests {
         assert_eq!(told(&["a:string"], &["a:number"]), ["`a` was string and is number"]);
         assert_eq!(told(&["a"], &["a:number"]), ["`a` was of any type and is number"]);
         assert!(told(&["a:number"], &["a"]).is_empty());
+    }
+
+    #[test]
+    fn an_object_that_becomes_a_value_breaks_senders_and_the_other_way_round() {
+        let (members, value) = ("read by its members", "read as one value");
+        assert_eq!(told(&["a.b"], &["a"]), [format!("`a` was {members} and is {value}")]);
+        assert_eq!(told(&["a"], &["a.b?"]), [format!("`a` was {value} and is {members}")]);
+        assert_eq!(told(&["a"], &["a.b"]), ["`a.b` was not read and is required"]);
+        assert!(told(&["a.b"], &["a:object"]).len() == 1, "its type says it");
+        assert!(told(&["a.size"], &["a"]).is_empty(), "a text has a size too");
+        assert!(told(&["a", "a[].b"], &["a", "a[]"]).is_empty(), "a loop goes over both");
     }
 
     #[test]

@@ -465,37 +465,12 @@ impl<'a> Lint<'a> {
         if is_style(holder) {
             let css = self.page.masked.get(range.clone()).unwrap_or_default();
             let css = css::without_comments(css);
-            // Rules for clients that understand more stand in `@media` and `@supports`.
-            let (mut depth, mut skipped, mut start) = (0_u32, 0_u32, 0);
-            let mut is_dark = false;
-            for (at, c) in css.char_indices() {
-                match c {
-                    '{' => {
-                        let before = css.get(start..at).unwrap_or_default();
-                        if skipped == 0 && before.contains('@') {
-                            skipped = depth + 1;
-                            is_dark = css::is_dark(before);
-                        }
-                        depth += 1;
-                        start = at + 1;
-                    }
-                    '}' => {
-                        if skipped == 0 {
-                            let rules = css.get(start..at).unwrap_or_default().to_owned();
-                            self.css(&rules, range.start + start);
-                        } else if is_dark {
-                            self.dark_rule(
-                                css.get(start..at).unwrap_or_default(),
-                                range.start + start,
-                            );
-                        }
-                        if skipped == depth {
-                            skipped = 0;
-                        }
-                        depth = depth.saturating_sub(1);
-                        start = at + 1;
-                    }
-                    _ => {}
+            for (at, piece) in css::pieces(&css) {
+                let at = range.start + at;
+                match piece {
+                    css::Piece::Rule(rule) => self.css(rule, at),
+                    css::Piece::DarkRule(rule) => self.dark_rule(rule, at),
+                    css::Piece::Import => self.unsupported("@import", at),
                 }
             }
         }

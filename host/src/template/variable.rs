@@ -140,11 +140,11 @@ impl VariableFormat {
 
 /// RFC 3339 section 5.6: `full-date` or `date-time`.
 fn is_date(text: &str) -> bool {
-    let has_time = text.len() > "2026-12-24".len();
-    if has_time {
-        return Timestamp::parse_rfc3339(text).is_some();
+    match text.as_bytes().get("2026-12-24".len()) {
+        None => Timestamp::parse_rfc3339(&format!("{text}T00:00:00Z")).is_some(),
+        Some(b'T' | b't') => Timestamp::parse_rfc3339(text).is_some(),
+        Some(_) => false,
     }
-    Timestamp::parse_rfc3339(&format!("{text}T00:00:00Z")).is_some()
 }
 
 /// The parser of browsers takes blanks away and fills in what is not there; what it is given must be whole.
@@ -177,6 +177,7 @@ mod tests {
                     "2026-02-29",
                     "24.12.2026",
                     "2026-12-24T18:00",
+                    "2026-12-24 18:00:00Z",
                     "tomorrow",
                     "20261224",
                     "2026-12-4",

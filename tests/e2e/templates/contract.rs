@@ -165,6 +165,29 @@ async fn a_narrower_format_breaks_senders_and_an_unknown_one_is_no_draft() {
 }
 
 #[tokio::test]
+async fn a_plan_or_sender_that_sends_would_be_refused_for_breaks_senders() {
+    let server = Server::dev();
+    server.cli(&["account", "update", server.dev_output("accountId"), "--plan", "pro"]);
+    published(&server).await;
+    let publish = format!("{TEMPLATE}/publish");
+    for (member, value, breaks) in [
+        ("requiredPlan", "paid", false),
+        ("requiredPlan", "free", false),
+        ("requiredPlan", "enterprise", true),
+        ("requiredPlan", "pro", false),
+        ("sender", "hello@stranger.example.com", true),
+    ] {
+        api(&server, Method::PATCH, TEMPLATE, &json!({member: value})).await;
+        // A request without a body has all defaults.
+        let told = api(&server, Method::POST, &publish, &Value::Null).await;
+        assert_eq!(told.status, if breaks { 409 } else { 200 }, "{value}: {}", told.body);
+        if breaks {
+            assert_eq!(told.body["breaking"][0]["path"], member, "{}", told.body);
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_schema_is_of_the_published_version_of_another_or_of_the_draft() {
     let server = Server::dev();
     let schema = async |query: &str| {

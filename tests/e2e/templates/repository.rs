@@ -102,6 +102,7 @@ fn writes_and_pushes(it: &Repository<'_>) {
     // Nothing is changed before it is asked for.
     let would = it.template(&["push", "mails", "--dry-run"], 0);
     assert!(would.contains("template hello  would be created"), "{would}");
+    assert!(would.contains("\n4 would be created\n"), "{would}");
     assert_eq!(it.git(&["status", "--porcelain"]), "");
     assert!(it.template(&["check", "mails"], 0).contains("layout frame  would be created"));
     assert!(it.template(&["check", "mails", "--offline"], 0).contains("would be created"));

@@ -10,7 +10,7 @@ use waxwing_mx::{Behaviour, MxServer, Reply, Stage};
 
 use super::filling::{Bodies, Filling, Waiting};
 use super::settings::Settings;
-use crate::args::Setup;
+use crate::args::{Setup, Template};
 use crate::process::{self, Memory};
 use crate::server::{Installation, Server};
 use crate::start::run;
@@ -101,6 +101,18 @@ impl Plant {
         let cpu = process::cpu(&[server.pid])?;
         let memory = process::memory(server.pid)?;
         Ok(Begun { server, memory, begin: Instant::now(), cpu })
+    }
+
+    /// A server that sends what it is given from [`FROM`], with the templates of this generator.
+    pub async fn serve(&self) -> io::Result<Server> {
+        let installation = self.installation();
+        let server = installation.start(&self.settings).await?;
+        let change = ["account", "update", &server.account, "--sender", FROM];
+        installation.command(&self.settings, &change).await?;
+        for template in Template::ALL {
+            waxwing::publish(&self.binary, self.data(), &server.account, template).await?;
+        }
+        Ok(server)
     }
 
     fn installation(&self) -> Installation<'_> {

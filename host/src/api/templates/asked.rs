@@ -2,8 +2,9 @@
 
 use axum::extract::{Path, Request};
 use axum::{Extension, RequestExt};
-use http::HeaderMap;
-use serde_json::Value;
+use http::{HeaderMap, header};
+use hyper::body::Body as _;
+use serde_json::{Value, json};
 
 use super::author::Author;
 use super::fields::{Fields, if_match};
@@ -36,10 +37,37 @@ impl Asked {
     ///
     /// # Errors
     /// The key may not do it, the body is no JSON, or there can be no template of that name.
-    pub async fn of(api: &Api, mut request: Request, purpose: Purpose) -> Result<Self, Problem> {
+    pub async fn of(api: &Api, request: Request, purpose: Purpose) -> Result<Self, Problem> {
+        Self::read(api, request, purpose, false).await
+    }
+
+    /// The same where each field has a default: a request without a body has them all.
+    ///
+    /// # Errors
+    /// As for [`Asked::of`].
+    pub async fn of_defaults(
+        api: &Api,
+        request: Request,
+        purpose: Purpose,
+    ) -> Result<Self, Problem> {
+        let has_type = request.headers().contains_key(header::CONTENT_TYPE);
+        let is_bodyless = !has_type && request.body().size_hint().exact() == Some(0);
+        Self::read(api, request, purpose, is_bodyless).await
+    }
+
+    async fn read(
+        api: &Api,
+        mut request: Request,
+        purpose: Purpose,
+        is_bodyless: bool,
+    ) -> Result<Self, Problem> {
         let (kind, slug) = named(&mut request).await?;
         let headers = request.headers().clone();
-        let (author, body, memory) = authored(api, request, purpose).await?;
+        let (author, body, memory) = if is_bodyless {
+            (author(api, &mut request, purpose).await?, json!({}), Memory::default())
+        } else {
+            authored(api, request, purpose).await?
+        };
         let place = author.place(kind, &slug)?;
         Ok(Self { author, place, body, headers, _memory: memory })
     }

@@ -212,6 +212,8 @@ mod tests {
             (and("on", json!("2026-12-24T18:00:00Z")), true),
             (and("on", Value::Null), true),
             (and("on", json!("24 December")), false),
+            (and("on", json!("2026-12-24 18:00:00Z")), false),
+            (with("/total", json!(1299.0)), true),
             (and("unread", json!(1)), true),
             (with("/total", json!(12.5)), false),
             (with("/total", json!("1299")), false),

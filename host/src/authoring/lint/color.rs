@@ -4,44 +4,11 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Color(pub u8, pub u8, pub u8);
 
-/// The names that templates use for texts and backgrounds.
-const NAMES: [(&str, Color); 12] = [
-    ("black", Color(0, 0, 0)),
-    ("white", Color(255, 255, 255)),
-    ("gray", Color(128, 128, 128)),
-    ("grey", Color(128, 128, 128)),
-    ("silver", Color(192, 192, 192)),
-    ("red", Color(255, 0, 0)),
-    ("green", Color(0, 128, 0)),
-    ("blue", Color(0, 0, 255)),
-    ("navy", Color(0, 0, 128)),
-    ("yellow", Color(255, 255, 0)),
-    ("orange", Color(255, 165, 0)),
-    ("purple", Color(128, 0, 128)),
-];
-
 impl Color {
-    /// `#fff`, `#ffffff`, `rgb(1, 2, 3)` or a name.
+    /// A colour of CSS that nothing shines through: a name, `#fff`, `rgb(1, 2, 3)`, `hsl(0 0% 20%)` and the like.
     pub fn of(text: &str) -> Option<Self> {
-        let text = text.trim().to_ascii_lowercase();
-        if let Some(hex) = text.strip_prefix('#') {
-            let digits: Vec<u8> =
-                hex.chars().map(|it| it.to_digit(16)?.try_into().ok()).collect::<Option<_>>()?;
-            return match digits[..] {
-                [r, g, b] => Some(Self(r * 17, g * 17, b * 17)),
-                _ if digits.len() == 6 => {
-                    let byte = |at: usize| digits[at] * 16 + digits[at + 1];
-                    Some(Self(byte(0), byte(2), byte(4)))
-                }
-                _ => None,
-            };
-        }
-        if let Some(inside) = text.strip_prefix("rgb(").and_then(|it| it.strip_suffix(')')) {
-            let parts: Vec<u8> =
-                inside.split(',').map(|it| it.trim().parse().ok()).collect::<Option<_>>()?;
-            return if let [r, g, b] = parts[..] { Some(Self(r, g, b)) } else { None };
-        }
-        NAMES.iter().find(|(name, _)| *name == text).map(|(_, color)| *color)
+        let [r, g, b, alpha] = csscolorparser::parse(text.trim()).ok()?.to_rgba8();
+        (alpha == u8::MAX).then_some(Self(r, g, b))
     }
 
     /// Ten times the contrast of two colours: 10 for none, 210 for black on white.
@@ -83,7 +50,10 @@ mod tests {
         assert_eq!(of("#777777", "#FFF"), 44);
         assert_eq!(of("rgb(118, 118, 118)", "#fff"), 45);
         assert_eq!(of("red", "red"), 10);
-        assert_eq!(Color::of("xxxxxx"), None);
-        assert_eq!(Color::of("#12345"), None);
+        assert_eq!(of("hsl(0 0% 46.3%)", "#FFF"), 45);
+        assert_eq!(of("hsl(0, 0%, 100%)", "rebeccapurple"), 84);
+        for text in ["xxxxxx", "#12345", "inherit", "transparent", "rgba(0, 0, 0, 0.5)", "url(a)"] {
+            assert_eq!(Color::of(text), None, "{text}");
+        }
     }
 }

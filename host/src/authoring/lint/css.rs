@@ -14,6 +14,57 @@ pub fn without_comments(style: &str) -> String {
     out
 }
 
+/// What a lint looks at in a style sheet.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// Declarations that all clients read.
+    Rule(&'a str),
+    /// Declarations for clients in the dark.
+    DarkRule(&'a str),
+    /// Another style sheet.
+    Import,
+}
+
+/// The pieces of a style sheet without comments, each with its place. What stands in other conditions (`@media`,
+/// `@supports`) is for clients that understand more.
+pub fn pieces(style: &str) -> Vec<(usize, Piece<'_>)> {
+    let mut pieces = Vec::new();
+    let (mut depth, mut skipped, mut start) = (0_u32, 0_u32, 0);
+    let mut in_dark = false;
+    for (at, c) in style.char_indices() {
+        let before = style.get(start..at).unwrap_or_default();
+        match c {
+            '{' => {
+                if skipped == 0 && before.contains('@') {
+                    skipped = depth + 1;
+                    in_dark = is_dark(before);
+                }
+                depth += 1;
+            }
+            '}' => {
+                if skipped == 0 {
+                    pieces.push((start, Piece::Rule(before)));
+                } else if in_dark {
+                    pieces.push((start, Piece::DarkRule(before)));
+                }
+                if skipped == depth {
+                    skipped = 0;
+                }
+                depth = depth.saturating_sub(1);
+            }
+            ';' if depth == 0 => {
+                let statement = before.trim_start();
+                if statement.to_ascii_lowercase().starts_with("@import") {
+                    pieces.push((at - statement.len(), Piece::Import));
+                }
+            }
+            _ => continue,
+        }
+        start = at + 1;
+    }
+    pieces
+}
+
 /// Whether a condition is about clients in the dark.
 pub fn is_dark(condition: &str) -> bool {
     let is_kept = |c: &char| !c.is_whitespace();
@@ -24,6 +75,23 @@ pub fn is_dark(condition: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_style_sheet_is_rules_for_all_for_the_dark_and_imports() {
+        let style = " @IMPORT url(a.css); @charset 'utf-8'; p { a: b; c: d } \
+                     @media (prefers-color-scheme: dark) { p { e: f } } @media print { p { g: h } } q { i: j }";
+        let found = pieces(style);
+        let found: Vec<_> = found.iter().map(|(at, it)| (style.split_at(*at).1, it)).collect();
+        assert!(found[0].0.starts_with("@IMPORT url(a.css)") && *found[0].1 == Piece::Import);
+        let rules: Vec<_> = found.into_iter().skip(1).map(|(_, it)| it).collect();
+        let wanted = [
+            Piece::Rule(" a: b; c: d "),
+            Piece::DarkRule(" e: f "),
+            Piece::DarkRule(" "),
+            Piece::Rule(" i: j "),
+        ];
+        assert_eq!(rules, wanted.iter().collect::<Vec<_>>());
+    }
 
     #[test]
     fn comments_are_blanks_and_say_nothing_of_the_dark() {

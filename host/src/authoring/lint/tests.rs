@@ -180,6 +180,9 @@ fn what_clients_do_not_show_is_named_once_with_the_clients_and_the_day() {
     );
     assert!(found[1].message.contains("html-video"));
     assert!(found.iter().all(|it| it.suggestion.is_none()));
+    let fonts = "<style>@import url(https://example.com/a.css);p{color:#000}</style>";
+    let found = told(&json!({"html": fonts}));
+    assert!(found.iter().any(|it| it == "not_in_all_clients 1:8"), "{found:?}");
 }
 
 #[test]

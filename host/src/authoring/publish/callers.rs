@@ -3,7 +3,10 @@
 use crate::authoring::Authoring;
 use crate::authoring::breaking::{BreakingChange, BreakingKind, Demands, changes};
 use crate::authoring::error::AuthoringError;
-use crate::store::{NewVersion, TemplateOwner, TemplateRow};
+use crate::journey::policy::plan::plan_account;
+use crate::plugin::binding::Scope;
+use crate::plugin::{CallContext, plan};
+use crate::store::{AccountRow, NewVersion, TemplateOwner, TemplateRow};
 use crate::template::source::TemplateSource;
 
 impl Authoring {
@@ -22,7 +25,7 @@ impl Authoring {
             &tenant.brand,
         );
         changes.extend(self.refused_sender(row.owner, &published.source, &version.source).await?);
-        changes.extend(refused_plan(&tenant.plan, &published.source, &version.source));
+        changes.extend(self.refused_plan(row, &published.source, &version.source).await?);
         let sent = self.sent(row.owner, row.kind).await?;
         Ok((changes, sent.get(row.slug.as_str()).copied().unwrap_or(0)))
     }
@@ -51,19 +54,47 @@ impl Authoring {
         let after = format!("{sender}, whose domain is not verified");
         Ok(Some(BreakingChange::of_template("sender", BreakingKind::Sender, before, after)))
     }
+
+    /// Another required plan, where the plan policy refuses the account the template with it and not without.
+    async fn refused_plan(
+        &self,
+        row: &TemplateRow,
+        before: &TemplateSource,
+        after: &TemplateSource,
+    ) -> Result<Option<BreakingChange>, AuthoringError> {
+        let (TemplateOwner::Account(id), Some(needed)) = (row.owner, &after.required_plan) else {
+            return Ok(None);
+        };
+        if before.required_plan.as_ref() == Some(needed) {
+            return Ok(None);
+        }
+        let AccountRow { account, balance, sent_today, sent_month } =
+            self.store.account(id, self.clock.now()).await?;
+        let who = plan_account(&account, balance.0, (sent_today, sent_month));
+        let call = format!("publish {}", row.slug);
+        let context = CallContext { dry_run: true, ..self.plugins.context(call) };
+        let account = id.to_string();
+        let scope = Scope { plan: &who.plan, account: &account, domain: None };
+        let uses = [before, after].map(|source| use_of(row, source));
+        let said = self.plugins.table().would_allow(&scope, &context, &who, &uses).await?;
+        let [plan::Verdict::Allow(_), plan::Verdict::Deny(denial)] = &said[..] else {
+            return Ok(None);
+        };
+        let before = before.required_plan.clone().unwrap_or_else(|| "any plan".to_owned());
+        let after = format!("{needed}, and the account has {}: {}", who.plan, denial.message);
+        Ok(Some(BreakingChange::of_template("requiredPlan", BreakingKind::Plan, before, after)))
+    }
 }
 
-/// Another plan than the account has. Whether that plan includes the other is for the plan policy to say.
-fn refused_plan(
-    plan: &str,
-    before: &TemplateSource,
-    after: &TemplateSource,
-) -> Option<BreakingChange> {
-    let needed = after.required_plan.as_ref()?;
-    if before.required_plan.as_ref() == Some(needed) || needed == plan {
-        return None;
+/// A send of one message by the template, as the plan policy sees it.
+fn use_of(row: &TemplateRow, source: &TemplateSource) -> plan::UseRequest {
+    plan::UseRequest {
+        channel: plan::Channel::Api,
+        template_slug: Some(row.slug.to_string()),
+        template_required_plan: source.required_plan.clone(),
+        template_tags: source.tags.clone(),
+        recipient_domain: "example.com".to_owned(),
+        recipients: 1,
+        size_bytes: 0,
     }
-    let before = before.required_plan.clone().unwrap_or_else(|| "any plan".to_owned());
-    let after = format!("{needed}, and the account has {plan}");
-    Some(BreakingChange::of_template("requiredPlan", BreakingKind::Plan, before, after))
 }

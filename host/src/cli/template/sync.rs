@@ -1,7 +1,7 @@
 //! `waxwing template push`, `pull`, `diff` and `check`: templates live in a folder, which may be a repository's, and a
 //! server says what the folder says.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -357,18 +357,40 @@ fn tell(server: &OnlineServer, answer: &Value, would: &str) {
     server.output.one(answer, || {
         let data = answer["data"].as_array().map(Vec::as_slice).unwrap_or_default();
         let lines: Vec<String> = data.iter().map(|it| line(it, would)).collect();
-        if lines.is_empty() { "no templates".to_owned() } else { lines.join("\n") }
+        if lines.is_empty() {
+            "no templates".to_owned()
+        } else {
+            lines.join("\n") + &sum(data, would)
+        }
     });
+}
+
+/// How many had each outcome, in a line of its own, where there are several templates.
+fn sum(data: &[Value], would: &str) -> String {
+    if data.len() < 2 {
+        return String::new();
+    }
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for it in data {
+        *counts.entry(said(&text(it, "outcome"), would)).or_default() += 1;
+    }
+    let counts: Vec<String> =
+        counts.into_iter().map(|(it, count)| format!("{count} {it}")).collect();
+    format!("\n{}", counts.join(", "))
+}
+
+/// An outcome in words: what a dry run finds would be done.
+fn said(outcome: &str, would: &str) -> String {
+    let is_change = matches!(outcome, "created" | "changed" | "published");
+    format!("{}{outcome}", if is_change { would } else { "" })
 }
 
 fn line(it: &Value, would: &str) -> String {
     let outcome = text(it, "outcome");
-    let would =
-        if matches!(outcome.as_str(), "created" | "changed" | "published") { would } else { "" };
-    let revision = it["revision"].as_u64().map(|it| format!(" (version {it})")).unwrap_or_default();
-    let revision = if would.is_empty() { revision } else { String::new() };
-    let mut lines =
-        vec![format!("{} {}  {would}{outcome}{revision}", text(it, "kind"), text(it, "slug"))];
+    let said = said(&outcome, would);
+    let revision = it["revision"].as_u64().filter(|_| said == outcome);
+    let revision = revision.map(|it| format!(" (version {it})")).unwrap_or_default();
+    let mut lines = vec![format!("{} {}  {said}{revision}", text(it, "kind"), text(it, "slug"))];
     lines.extend(it["message"].as_str().map(|it| format!("  {it}")));
     let all = |member: &str| it[member].as_array().cloned().unwrap_or_default();
     if it["message"].is_null() {

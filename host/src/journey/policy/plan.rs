@@ -6,6 +6,7 @@ use super::super::accept::decisions::Decisions;
 use super::super::accept::refusal::{Outage, Refusal};
 use super::super::accept::submission::Submission;
 use super::substance::Substance;
+use crate::account::Account;
 use crate::account::plan::Billing;
 use crate::credit::Credits;
 use crate::message::channel::Channel;
@@ -23,7 +24,10 @@ pub(in crate::journey) async fn check(
     substance: &Substance<'_>,
 ) -> Result<(Credits, Decisions), Abort> {
     let uses = [use_request(submission, substance)];
-    let called = plugins.check(scope, context, &plan_account(sender), &uses).await;
+    let facts = &sender.account;
+    let sent = (facts.sent_today(), facts.sent_month());
+    let who = plan_account(&facts.account, facts.balance(), sent);
+    let called = plugins.check(scope, context, &who, &uses).await;
     let Called { result, decision, failed } = called;
     let decisions = failed.into_iter().chain([decision]).collect();
     let refusal = match result.map(|verdicts| verdicts.into_iter().next()) {
@@ -47,16 +51,20 @@ pub(in crate::journey) fn failed_closed(kind: Kind, failure: &CallFailure) -> Re
     )
 }
 
-fn plan_account(sender: &Sender) -> plan::Account {
-    let account = &sender.account.account;
+/// An account as the plan policy sees it, with what it has sent today and in 30 days.
+pub fn plan_account(
+    account: &Account,
+    credits_remaining: i64,
+    (sent_last_day, sent_last_month): (u64, u64),
+) -> plan::Account {
     plan::Account {
         id: account.id.to_string(),
         plan: account.plan.name.clone(),
         paid: account.plan.billing == Billing::Paid,
-        credits_remaining: sender.account.balance(),
+        credits_remaining,
         created_unix_ms: account.created_at.unsigned_millis(),
-        sent_last_day: sender.account.sent_today(),
-        sent_last_month: sender.account.sent_month(),
+        sent_last_day,
+        sent_last_month,
         extra: Vec::new(),
     }
 }

@@ -127,6 +127,22 @@ impl Table {
         }
     }
 
+    /// What the plan policy would say of uses that nobody makes. Nothing of it is sampled, and a trap rolls nothing back.
+    ///
+    /// # Errors
+    /// The plugin gave no answer.
+    pub async fn would_allow(
+        &self,
+        scope: &Scope<'_>,
+        ctx: &CallContext,
+        who: &plan::Account,
+        uses: &[plan::UseRequest],
+    ) -> Result<Vec<plan::Verdict>, CallFailure> {
+        let policy = &choose(&self.plans, scope).plugin;
+        let said = policy.check(ctx, who, uses).await?;
+        said.map_err(|failure| gave_up(policy.generation().identity(), "check", &failure))
+    }
+
     async fn check_by(
         &self,
         installed: &Arc<Installed<PlanPolicy>>,

@@ -247,8 +247,10 @@ impl<'de> Visitor<'de> for Look<'_, '_, '_> {
         Ok(())
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        self.number(Number::Fractional);
+    /// 12.0 is the integer 12, as in JSON Schema.
+    fn visit_f64<E>(self, number: f64) -> Result<(), E> {
+        let is_whole = number.to_string().parse::<i64>().is_ok();
+        self.number(if is_whole { Number::Whole } else { Number::Fractional });
         Ok(())
     }
 

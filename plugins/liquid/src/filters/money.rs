@@ -113,7 +113,12 @@ fn minor_units(it: &Value<'_>, filter: &str) -> Result<Option<i64>, Refused> {
         return Ok(None);
     }
     let because = || Refused(format!("`{filter}` takes a whole number of minor units, e.g. cents"));
-    to_integer(it).map(Some).ok_or_else(because)
+    to_integer(it).or_else(|| whole(it)).map(Some).ok_or_else(because)
+}
+
+/// 1299.0 is 1299, as in JSON Schema.
+fn whole(it: &Value<'_>) -> Option<i64> {
+    if let Value::Float(it) = it { it.to_string().parse().ok() } else { None }
 }
 
 /// `None` for nothing.

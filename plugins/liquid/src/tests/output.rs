@@ -168,6 +168,7 @@ fn money_is_in_minor_units() {
         ("{{ 5 | money: 'KWD' }}", "KWD 0.005"),
         ("{{ -5 | money: 'CHF' }}", "-CHF 0.05"),
         ("{{ 1299 | money }}", "12.99"),
+        ("{{ 1299.0 | money: 'EUR' }}", "€12.99"),
     ] {
         assert_eq!(text(source, "{}"), expected, "{source}");
     }

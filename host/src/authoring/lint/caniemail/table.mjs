@@ -45,6 +45,8 @@ const names = ({ category, slug, title }) => {
     const element = title.match(/<([a-z0-9]+)>/)
     return element && /element|image|^</.test(title) ? [`<${element[1]}>`] : []
   }
+  // Other rules with an `@` leave the mail as it is where they are not known.
+  if (slug === 'css-at-import') return ['@import']
   if (category !== 'css' || /^css-(at|function|pseudo|selector|unit)-/.test(slug)) return []
   const name = title.trim().replace(/ property$/, '').replace(/: /, ':')
   return /^[a-z-]+(:[a-z-]+)?$/.test(name) ? [name] : []
