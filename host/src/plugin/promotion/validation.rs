@@ -38,7 +38,7 @@ use crate::plugin::runtime::world::Manifest;
 
 /// What is validated: a component with its slot's configuration.
 #[derive(Debug, Clone)]
-pub struct Candidate {
+pub struct ValidationInput {
     pub slot: SlotName,
     /// The component; none for the one that is built in.
     pub component: Option<Artifact>,
@@ -99,7 +99,7 @@ impl Validator {
     /// The first thing that is wrong with it.
     pub async fn validate_with(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         settings: Value,
     ) -> Result<InstalledPlugin, LoadError> {
         let (artifact, kind, component) = self.compiled(candidate, UNOBSERVED).await?;
@@ -111,7 +111,7 @@ impl Validator {
     ///
     /// # Errors
     /// It cannot be loaded, or it does not say.
-    pub async fn describe(&self, candidate: &Candidate) -> Result<Manifest, LoadError> {
+    pub async fn describe(&self, candidate: &ValidationInput) -> Result<Manifest, LoadError> {
         let (artifact, kind, component) = self.compiled(candidate, UNOBSERVED).await?;
         let recipe =
             self.recipe(candidate, kind, &artifact, Value::Null, self.log(&candidate.slot));
@@ -142,7 +142,7 @@ impl Validator {
     /// The first thing that is wrong with it.
     pub async fn validate(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         log: SlotLog,
         cases: Option<&Path>,
         progress: Progress<'_>,
@@ -157,7 +157,7 @@ impl Validator {
     /// The first thing that is wrong with it.
     pub async fn revalidate(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         log: SlotLog,
     ) -> Result<InstalledPlugin, LoadError> {
         Box::pin(self.validated(candidate, log, None, UNOBSERVED)).await
@@ -165,7 +165,7 @@ impl Validator {
 
     async fn validated(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         log: SlotLog,
         cases: Option<&Path>,
         progress: Progress<'_>,
@@ -217,7 +217,7 @@ impl Validator {
     /// Compares fresh and reused instances, without logging; the instances are dropped afterwards.
     async fn check_stateless(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         kind: Kind,
         artifact: &Artifact,
         component: &Component,
@@ -242,7 +242,7 @@ impl Validator {
         SlotLog::new(slot.as_str(), self.clock.clone(), self.audience)
     }
 
-    fn check_signature(&self, candidate: &Candidate) -> Result<(), LoadError> {
+    fn check_signature(&self, candidate: &ValidationInput) -> Result<(), LoadError> {
         let Some(artifact) = &candidate.component else { return Ok(()) };
         match (self.rule, verify(artifact, candidate.signature.as_deref(), &self.trusted)) {
             (SignatureRule::Off, _) | (_, Ok(())) => Ok(()),
@@ -256,7 +256,7 @@ impl Validator {
 
     async fn compiled(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         progress: Progress<'_>,
     ) -> Result<(Artifact, Kind, Component), LoadError> {
         let artifact = match &candidate.component {
@@ -273,7 +273,7 @@ impl Validator {
     #[expect(clippy::too_many_arguments, reason = "all that a generation is made of")]
     async fn make(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         kind: Kind,
         artifact: &Artifact,
         component: &Component,
@@ -316,7 +316,7 @@ impl Validator {
 impl Validator {
     fn recipe(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         kind: Kind,
         artifact: &Artifact,
         settings: Value,
@@ -336,7 +336,7 @@ impl Validator {
     }
 }
 
-impl Candidate {
+impl ValidationInput {
     /// The built-in plugin of a kind, with no settings.
     #[must_use]
     pub fn builtin(kind: Kind) -> Self {
@@ -368,7 +368,7 @@ impl Candidate {
 pub const UNOBSERVED: Progress<'static> = &|_: Stage| true;
 
 fn installed<P>(
-    candidate: &Candidate,
+    candidate: &ValidationInput,
     artifact: &Artifact,
     kind: Kind,
     plugin: P,

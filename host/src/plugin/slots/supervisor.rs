@@ -39,7 +39,7 @@ use machines::Machines;
 
 pub use super::orders::{Command, Order, OrderError};
 pub use events::{Event, EventKind, Listener};
-pub use machine::{Live, Machine};
+pub use machine::{Machine, PluginVersion};
 
 /// The inputs whose traps are being judged, each with the traps on it: how many calls were before each.
 type Judging = HashMap<(SlotName, u64), Vec<u64>>;
@@ -202,15 +202,15 @@ impl SlotSupervisor {
 
     fn examined(&mut self, slot: &SlotName, examined: LoadedCandidate, work: &mut Jobs) {
         let LoadedCandidate { digest, state, result } = examined;
-        let result = result.and_then(|(live, impact)| {
+        let result = result.and_then(|(version, impact)| {
             // Another slot may have taken the binding while this one was validated.
-            self.machines.check_binding(&live.validated).map(|()| (live, impact))
+            self.machines.check_binding(&version.plugin).map(|()| (version, impact))
         });
         let machine = self.machines.of(slot);
         machine.files_were_read(state.settings, digest.clone());
         match result {
-            Ok((live, impact)) => match machine.propose(live, impact) {
-                Proposal::Activate(live) => self.activate(slot, *live),
+            Ok((version, impact)) => match machine.propose(version, impact) {
+                Proposal::Activate(version) => self.activate(slot, *version),
                 Proposal::Shadow { calls } => {
                     self.shadow(slot, calls, work);
                 }
@@ -246,28 +246,28 @@ impl SlotSupervisor {
 
     fn activate_if_allowed(&mut self, slot: &SlotName) {
         match self.machines.of(slot).decide() {
-            Some(Decision::Activate(live)) => self.activate(slot, *live),
+            Some(Decision::Activate(version)) => self.activate(slot, *version),
             Some(Decision::Wait { would_change, reason }) => {
-                tracing::warn!(%slot, would_change, reason, "plugin validated but not promoted; `waxwing plugin activate` promotes it");
+                tracing::warn!(%slot, would_change, reason, "plugin validated but not activated; `waxwing plugin activate` activates it");
                 self.publish(slot);
             }
             None => {}
         }
     }
 
-    fn activate(&mut self, slot: &SlotName, mut live: Live) {
+    fn activate(&mut self, slot: &SlotName, mut next: PluginVersion) {
         // It may have waited, and another slot has taken its binding in the meantime.
-        if let Err(error) = self.machines.check_binding(&live.validated) {
-            return self.reject(slot, live.stored.digest, &error);
+        if let Err(error) = self.machines.check_binding(&next.plugin) {
+            return self.reject(slot, next.stored.digest, &error);
         }
-        live.stored.since = self.plugins.clock.now().rfc3339();
-        let identity = live.validated.identity();
+        next.stored.since = self.plugins.clock.now().rfc3339();
+        let identity = next.plugin.identity();
         let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
         let settings = identity.settings_revision;
-        tracing::info!(%slot, plugin, version, digest, settings, "plugin promoted");
-        let validated = live.validated.clone();
-        self.machines.of(slot).activate(live);
-        self.emit(EventKind::Activated, &validated, "plugin activated");
+        tracing::info!(%slot, plugin, version, digest, settings, "plugin activated");
+        let activated = next.plugin.clone();
+        self.machines.of(slot).activate(next);
+        self.emit(EventKind::Activated, &activated, "plugin activated");
         metrics::counter!("waxwing_plugin_activations_total", "slot" => slot.to_string())
             .increment(1);
         self.changed(slot);

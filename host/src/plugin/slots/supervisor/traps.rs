@@ -39,7 +39,7 @@ impl SlotSupervisor {
                 vacant.insert(vec![report.calls_before]);
             }
         }
-        let previous = machine.previous().map(|it| it.validated.clone());
+        let previous = machine.previous().map(|it| it.plugin.clone());
         let builtin = self.plugins.builtin(report.plugin.kind());
         let is_other = |it: &InstalledPlugin| {
             let (one, two) = (it.identity(), report.plugin.identity());
@@ -110,12 +110,12 @@ impl SlotSupervisor {
         }
         let machine = self.machines.of(slot);
         let Some(gone) = machine.roll_back(reason, &at) else { return };
-        let identity = gone.validated.identity();
-        let now = machine.active().map(|it| it.validated.identity().digest.clone());
+        let identity = gone.plugin.identity();
+        let now = machine.active().map(|it| it.plugin.identity().digest.clone());
         let now = now.unwrap_or_else(|| "the built-in or a broader plugin".to_owned());
         let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
         tracing::error!(%slot, plugin, version, digest, reason, now, "plugin rolled back");
-        self.emit(EventKind::RolledBack, &gone.validated, reason);
+        self.emit(EventKind::RolledBack, &gone.plugin, reason);
         metrics::counter!("waxwing_plugin_rollbacks_total", "slot" => slot.to_string())
             .increment(1);
         self.changed(slot);
@@ -123,7 +123,7 @@ impl SlotSupervisor {
 
     /// Why the previous version cannot come back: another slot has its binding now.
     pub(super) fn taken_before(&mut self, slot: &SlotName) -> Option<LoadError> {
-        let previous = self.machines.of(slot).previous()?.validated.clone();
+        let previous = self.machines.of(slot).previous()?.plugin.clone();
         self.machines.check_binding(&previous).err()
     }
 
