@@ -326,10 +326,7 @@ fn routes(
             hosts.push(found.with_one_health.clone());
             None
         }
-        Some(
-            MxResolution::PermanentFailure { reason, .. }
-            | MxResolution::TemporaryFailure { reason },
-        ) => Some(reason.clone()),
+        Some(MxResolution::Failed(failure)) => Some(failure.reason().to_owned()),
         None => None,
     };
     (hosts, unresolved)
