@@ -172,9 +172,7 @@ impl Authoring {
             ip: Some(ip.to_canonical().to_string()),
             acting: false,
         };
-        if let Err(error) = self.store.record_audit(&row).await {
-            tracing::error!(%error, action = row.action, subject = ?row.subject, account = ?row.account, "a change was made and could not be written into the audit log");
-        }
+        self.store.record_made_change(&row).await;
         let account = self.store.account(found.account, now).await?.account;
         Ok(Some(Question { account_name: account.name, address: found.address }))
     }
