@@ -96,7 +96,7 @@ impl Dialog {
         let Some(envelope) = &mut self.envelope else {
             return Err(Reply::OutOfOrder.with("send MAIL first"));
         };
-        match recipient(argument, envelope.utf8, &self.terms.addresses) {
+        match recipient(argument, envelope, &self.terms.addresses) {
             Ok(recipient) if envelope.recipients.contains(&recipient) => {}
             Ok(_) if envelope.recipients.len() >= MAX_RECIPIENTS => {
                 return Err(Reply::TooManyRecipients.into());
@@ -135,13 +135,17 @@ impl Dialog {
     }
 }
 
-fn recipient(argument: &[u8], utf8: bool, addresses: &Addresses) -> Result<Recipient, Answer> {
+fn recipient(
+    argument: &[u8],
+    envelope: &Envelope,
+    addresses: &Addresses,
+) -> Result<Recipient, Answer> {
     // The one address that needs no domain (RFC 5321 section 4.5.1).
     if argument.eq_ignore_ascii_case(b"TO:<postmaster>") {
         return Ok(Recipient::Postmaster);
     }
     let to = rcpt::parse(argument)?;
-    if to.needs_utf8 && !utf8 {
+    if to.needs_utf8 && !envelope.utf8 {
         return Err(Reply::Utf8NotAnnounced.into());
     }
     addresses.recipient(&to.recipient).ok_or_else(|| Reply::NoReturnPath.into())
