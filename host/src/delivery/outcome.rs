@@ -6,10 +6,9 @@ use std::net::SocketAddr;
 use crate::clock::Timestamp;
 use crate::id::AccountId;
 use crate::message::status::{EnhancedCode, ReplyClass, ServerReply, Stage, classify};
-use crate::message::waits_for::{Hosts, WaitsFor};
+use crate::message::waits_for::{Hosts, SANDBOX, WaitsFor};
 use crate::store::records::AttemptEnding;
 
-const SANDBOX: &str = "sandbox";
 const DIRECT: &str = "direct";
 
 /// How an attempt ended, and what led to that.

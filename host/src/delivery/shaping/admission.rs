@@ -18,9 +18,9 @@ use crate::clock::{Clock, Timestamp};
 use crate::delivery::limits::Limits;
 use crate::delivery::outcome::{Deferral, Outcome, Report, RouteTaken};
 use crate::delivery::routing::mx::{LookupFailure, MxHosts, MxResolution, MxResolver, operator};
-use crate::delivery::routing::route::{Route, RouteKey, Routes, SANDBOX, Smarthost};
+use crate::delivery::routing::route::{Route, RouteKey, Routes, Smarthost};
 use crate::id::{AccountId, fill_random};
-use crate::message::waits_for::{Hosts, WaitsFor};
+use crate::message::waits_for::{Hosts, SANDBOX, WaitsFor};
 use crate::store::records::Due;
 
 /// Leaves the inbox's other sessions to clients of its SMTP port.
