@@ -61,8 +61,6 @@ pub struct Membership {
 }
 
 impl Membership {
-    /// # Errors
-    /// The person's role is less.
     pub fn at_least(&self, needed: Role) -> Result<(), RoleTooLow> {
         self.role.at_least(needed)
     }

@@ -156,17 +156,11 @@ impl Store {
 
     /// Whether [`Self::open`] could open this file: a database, and not of a newer version of the server. Changes
     /// nothing.
-    ///
-    /// # Errors
-    /// It could not.
     pub async fn check(file: &Path) -> Result<(), StoreError> {
         database::check(file).await
     }
 
     /// Whether the database can be written: a full disk can still be read.
-    ///
-    /// # Errors
-    /// It cannot.
     pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.db.begin("probe").await?;
         let probe = sql("-- probe\nUPDATE probe SET written_at = $1 WHERE id = 1");

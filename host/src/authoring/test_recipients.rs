@@ -126,9 +126,6 @@ impl Authoring {
     }
 
     /// Takes an address off the list. Its links end with it.
-    ///
-    /// # Errors
-    /// It is not there.
     pub async fn remove_test_recipient(
         &self,
         account: AccountId,

@@ -206,9 +206,6 @@ pub async fn impact(
 
 /// The newest recorded calls of a kind that a slot answered. One that cannot be opened is left
 /// out: the impact of a plugin is shown on those that can.
-///
-/// # Errors
-/// The database failed.
 pub async fn newest(
     store: &Store,
     seal: &Seal,

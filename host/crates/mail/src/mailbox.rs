@@ -63,9 +63,6 @@ pub enum InvalidMailbox {
 }
 
 /// Reads a value that is on one line ([`unfold`](super::field::unfold)): at least one mailbox.
-///
-/// # Errors
-/// The first fault of the value.
 pub fn mailboxes(value: &str) -> Result<Vec<Mailbox>, InvalidMailbox> {
     if value.chars().any(|c| is_unsafe(c) && c != '\t') {
         return Err(InvalidMailbox::Control);

@@ -119,9 +119,6 @@ impl WhyMessage {
 }
 
 /// Why that message waits, with what the queue holds of it; none where nothing is left to be delivered.
-///
-/// # Errors
-/// The database failed.
 pub async fn message(
     id: MessageId,
     store: &Store,
@@ -143,9 +140,6 @@ pub async fn message(
 }
 
 /// Why mail to that domain waits; none where nothing waits and the server knows nothing of it.
-///
-/// # Errors
-/// The database failed.
 pub async fn domain(
     domain: &str,
     store: &Store,
@@ -185,9 +179,6 @@ pub async fn domain(
 }
 
 /// Destinations for which mail waits, by name, behind `after`, from `from` on.
-///
-/// # Errors
-/// The database failed.
 pub async fn destinations(
     (after, from): (&str, &str),
     limit: u32,

@@ -108,9 +108,6 @@ struct IdleSession {
 
 impl Destinations {
     /// Takes a slot unless the destination is full or backed off from.
-    ///
-    /// # Errors
-    /// Why there is none now.
     pub fn take(&self, request: &SlotRequest<'_>, now: Timestamp) -> Result<Slot, Reason> {
         let health = self.health(request);
         if let Some(backoff) = health.backoff(Some(request.account), now)

@@ -74,9 +74,6 @@ impl Validator {
 
     /// A validator for the command line without a server. Compiled code is kept in a directory, under a
     /// secret, or not at all.
-    ///
-    /// # Errors
-    /// The machine cannot run the engine.
     pub fn for_tools(
         limits: Limits,
         (rule, trusted): (SignatureRule, Vec<PublicKey>),
@@ -94,9 +91,6 @@ impl Validator {
     }
 
     /// Validates a candidate with these settings instead of its slot's, without golden cases.
-    ///
-    /// # Errors
-    /// The first thing that is wrong with it.
     pub async fn validate_with(
         &self,
         candidate: &ValidationInput,
@@ -137,9 +131,6 @@ impl Validator {
     }
 
     /// Takes a candidate through every stage up to TESTED; `cases` are the operator's golden cases.
-    ///
-    /// # Errors
-    /// The first thing that is wrong with it.
     pub async fn validate(
         &self,
         candidate: &ValidationInput,
@@ -152,9 +143,6 @@ impl Validator {
     }
 
     /// Validates again what was live once, for a replay; its signature was checked then.
-    ///
-    /// # Errors
-    /// The first thing that is wrong with it.
     pub async fn revalidate(
         &self,
         candidate: &ValidationInput,

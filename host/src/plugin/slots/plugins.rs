@@ -90,18 +90,12 @@ impl Plugins {
     }
 
     /// Validates a component outside of any slot, as it would be in that one.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub async fn try_out(&self, candidate: &ValidationInput) -> Result<InstalledPlugin, LoadError> {
         let log = self.validator.log(&candidate.slot);
         self.validator.validate(candidate, log, None, UNOBSERVED).await
     }
 
     /// Validates again a component that was validated before, without checking its signature again.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub async fn try_again(
         &self,
         candidate: &ValidationInput,
