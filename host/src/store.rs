@@ -205,7 +205,7 @@ impl Store {
         Ok((column(&changed, "facts_revision")?, row))
     }
 
-    /// Closes all connections and folds the write-ahead log into the file.
+    /// Closes all connections and checkpoints the write-ahead log into the file.
     pub async fn close(&self) {
         self.db.close().await;
     }
