@@ -35,12 +35,12 @@ const TABLES: [(&str, &str); 8] = [
 struct Both {
     earlier: Connection,
     now: Connection,
-    _directories: [Earlier; 2],
+    _directories: [Schema15Database; 2],
 }
 
 impl Both {
     async fn new() -> Self {
-        let (before, after) = (Earlier::new().await, Earlier::new().await);
+        let (before, after) = (Schema15Database::new().await, Schema15Database::new().await);
         let now = after.converted().await;
         Self { earlier: open(&before.file), now, _directories: [before, after] }
     }
