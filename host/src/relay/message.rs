@@ -1,7 +1,7 @@
 //! From a message that the dialog took to what the journey takes: a template send for each
 //! recipient, or one whole message for all of them.
 //!
-//! Nothing is judged here that is judged over HTTP too: tags, metadata, attachments and the like
+//! Nothing is checked here that is checked over HTTP too: tags, metadata, attachments and the like
 //! go through the parser of the send API.
 
 mod attachments;

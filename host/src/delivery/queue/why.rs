@@ -63,7 +63,7 @@ pub struct WhyMessage {
 #[derive(Debug)]
 pub struct WhyDomain {
     /// What its messages wait for, each with their number. Messages of one account, and of about one size, that are
-    /// due were judged together; two entries may have the same reason.
+    /// due were evaluated together; two entries may have the same reason.
     pub groups: Vec<(WhyMessage, u32)>,
     /// Hosts that fail and recover together: the mail exchangers of the domain, or smarthosts. None where no mail
     /// was on its way there lately.

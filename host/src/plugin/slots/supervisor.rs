@@ -41,8 +41,8 @@ pub use super::orders::{Command, Order, OrderError};
 pub use events::{Event, EventKind, Listener};
 pub use machine::{Machine, PluginVersion};
 
-/// The inputs whose traps are being judged, each with the traps on it: how many calls were before each.
-type Judging = HashMap<(SlotName, u64), Vec<u64>>;
+/// The inputs whose traps are being evaluated, each with the traps on it: how many calls were before each.
+type Evaluations = HashMap<(SlotName, u64), Vec<u64>>;
 
 /// How often the directory is scanned where the system reports no change.
 const SCAN_INTERVAL: Duration = Duration::from_secs(1);
@@ -56,7 +56,7 @@ pub struct SlotSupervisor {
     commands: mpsc::Receiver<Command>,
     traps: mpsc::Receiver<FailureReport>,
     scan_errors: LogThrottle<(ErrorKind, Option<i32>)>,
-    judging: Judging,
+    evaluations: Evaluations,
     listener: Listener,
     trap_events: HashMap<SlotName, Instant>,
     /// Whether a slot has changed since components were last forgotten.
@@ -73,7 +73,7 @@ impl SlotSupervisor {
         commands: mpsc::Receiver<Command>,
         traps: mpsc::Receiver<FailureReport>,
     ) -> Self {
-        let (judging, listener) = (Judging::default(), Listener::default());
+        let (evaluations, listener) = (Evaluations::default(), Listener::default());
         let trap_events = HashMap::new();
         let mut supervisor = Self {
             plugins,
@@ -81,7 +81,7 @@ impl SlotSupervisor {
             commands,
             traps,
             scan_errors: LogThrottle::default(),
-            judging,
+            evaluations,
             listener,
             trap_events,
             is_untidy: true,
@@ -181,8 +181,8 @@ impl SlotSupervisor {
     }
 
     fn finish(&mut self, slot: &SlotName, number: u64, done: JobOutcome, work: &mut Jobs) {
-        if let JobOutcome::Judged { plugin, input, failure, blame } = done {
-            self.judged(&plugin, input, &failure, blame);
+        if let JobOutcome::BlameFound { plugin, input, failure, blame } = done {
+            self.blame_found(&plugin, input, &failure, blame);
             return;
         }
         if !self.machines.of(slot).is_newest(number) {
@@ -196,7 +196,7 @@ impl SlotSupervisor {
             JobOutcome::Gone => self.gone(slot),
             JobOutcome::LoadedCandidate(examined) => self.examined(slot, *examined, work),
             JobOutcome::Shadowed => self.activate_if_allowed(slot),
-            JobOutcome::Judged { .. } | JobOutcome::Superseded | JobOutcome::Tidied => {}
+            JobOutcome::BlameFound { .. } | JobOutcome::Superseded | JobOutcome::Tidied => {}
         }
     }
 

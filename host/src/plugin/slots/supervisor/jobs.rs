@@ -53,7 +53,7 @@ pub enum JobOutcome {
     /// All shadow calls were made.
     Shadowed,
     /// It is known who is to blame for a failed call.
-    Judged {
+    BlameFound {
         /// Whose call it was.
         plugin: InstalledPlugin,
         input: u64,
@@ -278,7 +278,7 @@ pub enum Blame {
 /// Makes the call that one generation failed in to another one.
 pub async fn find_blame(report: FailureReport, other: InstalledPlugin) -> JobOutcome {
     let blame = blame(&report, other).await;
-    JobOutcome::Judged {
+    JobOutcome::BlameFound {
         plugin: report.plugin,
         input: report.input,
         failure: report.failure,

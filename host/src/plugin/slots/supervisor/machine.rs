@@ -486,7 +486,7 @@ mod tests {
             machine.begin_examination(Cause::Files(Some(stamp())));
             machine.binding_may_be_free();
             assert!(!machine.record_scan(Some(&stamp())), "once");
-            assert!(machine.is_rejected(), "it is shown until the files are judged");
+            assert!(machine.is_rejected(), "it is shown until the files are examined");
         }
     }
 

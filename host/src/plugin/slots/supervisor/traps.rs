@@ -12,9 +12,9 @@ use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::runtime::error::CallFailure;
 use crate::plugin::slots::table::FailureReport;
 
-/// Inputs whose traps are judged at one time; traps on more are not counted.
-const MAX_JUDGED_INPUTS: usize = 8;
-/// Traps on one input that are remembered while it is judged.
+/// Inputs whose traps are evaluated at one time; traps on more are not counted.
+const MAX_EVALUATED_INPUTS: usize = 8;
+/// Traps on one input that are remembered while it is evaluated.
 const MAX_TRAPS_PER_INPUT: usize = 64;
 
 impl SlotSupervisor {
@@ -26,15 +26,15 @@ impl SlotSupervisor {
         if !machine.serves(&report.plugin) {
             return;
         }
-        let all = self.judging.len();
-        match self.judging.entry((slot.clone(), report.input)) {
+        let all = self.evaluations.len();
+        match self.evaluations.entry((slot.clone(), report.input)) {
             Entry::Occupied(mut waiting) => {
                 if waiting.get().len() < MAX_TRAPS_PER_INPUT {
                     waiting.get_mut().push(report.calls_before);
                 }
                 return;
             }
-            Entry::Vacant(_) if all == MAX_JUDGED_INPUTS => return,
+            Entry::Vacant(_) if all == MAX_EVALUATED_INPUTS => return,
             Entry::Vacant(vacant) => {
                 vacant.insert(vec![report.calls_before]);
             }
@@ -45,13 +45,13 @@ impl SlotSupervisor {
             let (one, two) = (it.identity(), report.plugin.identity());
             (&one.digest, one.settings_revision) != (&two.digest, two.settings_revision)
         };
-        // The built-in one judges a copy of itself too: where both fail, the copy is not to blame.
+        // The built-in one tries a copy of itself too: where both fail, the copy is not to blame.
         let other = previous.filter(is_other).unwrap_or(builtin);
         work.push(Box::pin(async move { (slot, 0, jobs::find_blame(report, other).await) }));
     }
 
     /// It is known who is to blame for the traps on an input.
-    pub(super) fn judged(
+    pub(super) fn blame_found(
         &mut self,
         plugin: &InstalledPlugin,
         input: u64,
@@ -59,7 +59,7 @@ impl SlotSupervisor {
         blame: Blame,
     ) {
         let slot = plugin.slot().clone();
-        let traps = self.judging.remove(&(slot.clone(), input)).unwrap_or_default();
+        let traps = self.evaluations.remove(&(slot.clone(), input)).unwrap_or_default();
         if blame == Blame::Call && failure.limit().is_some() {
             tracing::info!(%slot, %failure, "message data exhausted a plugin limit; the plugin is not blamed and stays in service");
             return;

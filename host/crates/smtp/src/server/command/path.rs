@@ -2,7 +2,7 @@
 
 use waxwing_mail::address::{EmailAddress, InvalidAddress};
 
-/// A path, read but not yet judged.
+/// A path, read but not yet checked.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Path<'a> {
     /// The text between the angle brackets, without its route (RFC 5321 appendix C).
