@@ -80,9 +80,6 @@ impl Authoring {
     }
 
     /// One with its draft and its published version.
-    ///
-    /// # Errors
-    /// There is none.
     pub async fn find(&self, place: &Place) -> Result<TemplateRow, AuthoringError> {
         let row = self.store.template(place.owner, place.kind, &place.slug).await?;
         row.ok_or_else(|| AuthoringError::Missing { kind: place.kind, slug: place.slug.clone() })

@@ -14,9 +14,9 @@ mod message;
 mod open;
 mod output;
 mod plugin;
+mod publish_folder;
 mod queue;
 mod serve;
-mod starter;
 mod suppression;
 mod sync_error;
 mod template;
@@ -70,7 +70,7 @@ enum Command {
     /// List, show, cancel, retry and resend messages; suppress an address
     #[command(subcommand)]
     Message(message::MessageCommand),
-    /// See for whom mail waits, and why
+    /// Inspect the queue: which destinations have waiting mail, and why
     #[command(subcommand)]
     Queue(queue::QueueCommand),
     /// Put addresses on the list of those that nothing more is sent to, list them, take them off

@@ -91,9 +91,6 @@ impl Config {
     }
 
     /// The sound part of a file and of the environment, and every fault of the rest.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn read(
         file: Option<&Path>,
         environment: impl Iterator<Item = (String, String)>,

@@ -1,4 +1,4 @@
-//! Delivery: find a place, lease, sign, attempt, settle. At least once, with a stable Message-ID.
+//! Delivery: admit, lease, attempt (signed), settle. At least once, with a stable Message-ID.
 //!
 //! The submodules stand in their order: none imports one that stands below it here.
 

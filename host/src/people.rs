@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use crate::id::AccountId;
 use crate::journey::accept::rate_limit::RateLimits;
 use crate::store::seal::Seal;
-use crate::store::{AuditRow, PersonRow, SessionRow, Store};
+use crate::store::{PersonRow, SessionRow, Store};
 pub use acting::ActingError;
 pub use factor::{Enrolment, FactorError, qr_code};
 pub use links::{Choice, LinkError, OneTimeLink, SetUp, link_path};
@@ -61,18 +61,7 @@ pub struct Membership {
 }
 
 impl Membership {
-    /// # Errors
-    /// The person's role is less.
     pub fn at_least(&self, needed: Role) -> Result<(), RoleTooLow> {
         self.role.at_least(needed)
-    }
-}
-
-impl People {
-    /// Writes a change down. The change is made already: an error here would have people make it again.
-    pub async fn record(&self, row: AuditRow) {
-        if let Err(error) = self.store.record_audit(&row).await {
-            tracing::error!(%error, action = row.action, subject = ?row.subject, account = ?row.account, "a change was made and could not be written into the audit log");
-        }
     }
 }

@@ -39,7 +39,7 @@ pub struct Relay {
 #[derive(Debug)]
 pub struct Limits {
     /// The reply to its client.
-    pub terms: Arc<SessionSettings>,
+    pub settings: Arc<SessionSettings>,
     /// How long it may take.
     pub bounds: Bounds,
     /// How a message is refused that the balance does not cover.

@@ -4,18 +4,17 @@
 //! comes in as data or as a function; what the database is, only `database` and `embedded` know.
 
 mod accounts;
-mod retry;
 mod attempts;
 mod audit;
 mod back_off;
-mod drive_while;
-mod scan_batches;
+mod cancel;
 mod commit;
 mod database;
 mod decisions;
 mod domain_checks;
 mod domain_keys;
 mod domains;
+mod drive_while;
 pub mod embedded;
 mod error;
 mod event_kind;
@@ -24,7 +23,6 @@ pub mod facts;
 mod gauges;
 mod grants;
 mod identities;
-mod recheck_at_lease;
 mod kept_answers;
 mod keys;
 mod message_details;
@@ -32,12 +30,14 @@ mod message_pages;
 mod one_time_links;
 mod queue;
 mod queue_view;
-mod cancel;
+mod recheck_at_lease;
 pub mod records;
 mod recover_leases;
 mod reports;
 mod retention;
+mod retry;
 mod samples;
+mod scan_batches;
 pub mod seal;
 mod sessions;
 mod settle;
@@ -156,17 +156,11 @@ impl Store {
 
     /// Whether [`Self::open`] could open this file: a database, and not of a newer version of the server. Changes
     /// nothing.
-    ///
-    /// # Errors
-    /// It could not.
     pub async fn check(file: &Path) -> Result<(), StoreError> {
         database::check(file).await
     }
 
     /// Whether the database can be written: a full disk can still be read.
-    ///
-    /// # Errors
-    /// It cannot.
     pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.db.begin("probe").await?;
         let probe = sql("-- probe\nUPDATE probe SET written_at = $1 WHERE id = 1");
@@ -211,7 +205,7 @@ impl Store {
         Ok((column(&changed, "facts_revision")?, row))
     }
 
-    /// Closes all connections and folds the write-ahead log into the file.
+    /// Closes all connections and checkpoints the write-ahead log into the file.
     pub async fn close(&self) {
         self.db.close().await;
     }

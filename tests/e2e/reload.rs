@@ -110,7 +110,7 @@ async fn a_broken_file_changes_nothing_and_says_what_is_wrong() {
 #[tokio::test]
 async fn the_relays_limits_hold_for_sessions_that_begin_after_the_hang_up() {
     let (server, _) = server();
-    let address = logged(&server, 0, "waxwing listens")["smtp_starttls"].clone();
+    let address = logged(&server, 0, "listening")["smtp_starttls"].clone();
     let address = address.as_str().expect("the relay listens");
     let mut old = Talk::with(address).await;
     let default = "SIZE 26214400";

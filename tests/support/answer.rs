@@ -170,9 +170,6 @@ impl Server {
     }
 
     /// The same where the server may be gone.
-    ///
-    /// # Errors
-    /// There is no answer.
     pub async fn try_answer(&self, request: RequestBuilder) -> Result<Answer, reqwest::Error> {
         let (client, request) = request.build_split();
         let request = request?;

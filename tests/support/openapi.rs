@@ -7,9 +7,6 @@ use crate::server::Server;
 
 impl Server {
     /// `/openapi.json`, read once a start.
-    ///
-    /// # Errors
-    /// The server is gone.
     pub async fn openapi(&self) -> Result<&Value, reqwest::Error> {
         let read = || async {
             let url = format!("{}/openapi.json", self.url());

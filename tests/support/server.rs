@@ -237,7 +237,7 @@ impl Server {
             let log = self.log();
             let lines = log.get(before..)?.lines();
             let mut lines = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-            let line = lines.find(|line| line["message"] == "waxwing listens")?;
+            let line = lines.find(|line| line["message"] == "listening")?;
             Some(format!("http://{}", line["http"].as_str()?))
         })
     }

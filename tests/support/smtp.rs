@@ -173,9 +173,6 @@ impl Smtp {
     }
 
     /// Writes bytes.
-    ///
-    /// # Errors
-    /// The connection is gone.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.write_all(bytes).await?;
         self.stream.flush().await

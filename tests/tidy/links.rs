@@ -27,6 +27,20 @@ fn every_link_of_every_document_leads_somewhere() {
 }
 
 #[test]
+fn every_decision_is_in_the_index_of_the_architecture() {
+    let index = fs::read_to_string(workspace().join("host/ARCHITECTURE.md")).expect("a document");
+    let files = fs::read_dir(workspace().join("host/decisions")).expect("a folder");
+    let names: BTreeSet<String> = files
+        .map(|file| file.expect("an entry").file_name().display().to_string())
+        .filter(|name| name.starts_with(|c: char| c.is_ascii_digit()))
+        .collect();
+    assert!(names.len() > 50, "the decisions are found");
+    let is_missing = |name: &&String| !index.contains(&format!("](decisions/{name})"));
+    let missing: Vec<String> = names.iter().filter(is_missing).cloned().collect();
+    assert_no_violations(&missing, "host/ARCHITECTURE.md does not list these decisions");
+}
+
+#[test]
 fn a_link_that_leads_nowhere_is_noticed() {
     let text = "# One, *two* & `three_3`\n[a](#one-two--three_3) [b](README.md#start) ![c](nowhere.png)\n\
                 [d](#four) [e](README.md#nowhere) [f](https://example.com/x)\n```\n[g](nowhere)\n```\n";

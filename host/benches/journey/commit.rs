@@ -17,8 +17,8 @@ use waxwing::journey::commit::decide::{Rules, decide};
 use waxwing::message::channel::Channel;
 use waxwing::store::Store;
 use waxwing::store::records::{
-    Acceptance, Body, BodyOf, Job, JobOutcome, NewMessage, PluginDecision, ReturnPath, RouteChoice,
-    Slot,
+    Acceptance, Body, BodyOf, Job, JobItem, JobOutcome, NewMessage, PluginDecision, ReturnPath,
+    RouteChoice,
 };
 use waxwing::template::version::TemplateRevision;
 
@@ -88,7 +88,7 @@ fn job(revision: i64, account_id: AccountId, body: &Body, now: Timestamp) -> Job
         mode: Mode::Live,
         idempotency: None,
         acceptance: Acceptance::Each,
-        slots: vec![Slot::Message(Box::new(NewMessage {
+        items: vec![JobItem::Message(Box::new(NewMessage {
             id: MessageId::new(now),
             channel: Channel::Api,
             template: Some(TemplateRevision {

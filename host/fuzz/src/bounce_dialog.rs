@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 
-use crate::relay::bounces::dialog::{Dialog, Protection, Step, StoreUnavailable, Terms};
+use crate::relay::bounces::dialog::{Dialog, ListenerSettings, Protection, Step, StoreUnavailable};
 use crate::relay::bounces::{Addresses, Mail};
 
 const MESSAGE_BYTES: usize = 1_000;
@@ -37,12 +37,12 @@ fn session<'i>(
     stored: Result<(), StoreUnavailable>,
     pieces: impl Iterator<Item = &'i [u8]>,
 ) -> Outcome {
-    let terms = Terms {
+    let settings = ListenerSettings {
         hostname: "mail.example.com".to_owned(),
         message_bytes: MESSAGE_BYTES,
         addresses: Arc::new(Addresses),
     };
-    let mut dialog = Dialog::new(Arc::new(terms), protection);
+    let mut dialog = Dialog::new(Arc::new(settings), protection);
     let (mut outcome, mut input) = (Outcome::default(), BytesMut::new());
     for piece in std::iter::once(&b""[..]).chain(pieces) {
         input.extend_from_slice(piece);

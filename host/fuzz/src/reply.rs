@@ -22,9 +22,9 @@ fn read(stream: &[u8], piece: usize) -> (Vec<ReplyLines>, Option<Violation>) {
     let (mut reader, mut transcript) = (ReplyReader::default(), Transcript::default());
     let (mut replies, mut violation) = (Vec::new(), None);
     'stream: for piece in stream.chunks(piece) {
-        reader.take(piece);
+        reader.push(piece);
         loop {
-            match reader.next(&mut transcript) {
+            match reader.next_reply(&mut transcript) {
                 Ok(Some(lines)) => replies.push(lines),
                 Ok(None) => break,
                 Err(it) => {
@@ -38,7 +38,7 @@ fn read(stream: &[u8], piece: usize) -> (Vec<ReplyLines>, Option<Violation>) {
     assert!(reader.is_empty(), "what is discarded is gone");
     let shown = transcript.take();
     assert!(shown.len() <= 8 << 10, "a transcript is bounded");
-    assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "a transcript is harmless");
+    assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "a transcript is printable");
     (replies, violation)
 }
 

@@ -40,8 +40,6 @@ impl Role {
         }
     }
 
-    /// # Errors
-    /// It is less than `needed`.
     pub fn at_least(self, needed: Self) -> Result<(), RoleTooLow> {
         if self >= needed { Ok(()) } else { Err(RoleTooLow { has: self, needed }) }
     }

@@ -94,9 +94,7 @@ pub async fn changes(
         subject: created.or(subject),
         ip: Some(ip),
     };
-    if let Err(error) = api.store.record_audit(&row).await {
-        tracing::error!(%error, action = row.action, subject = ?row.subject, account = ?row.account, "a change was made and could not be written into the audit log");
-    }
+    api.store.record_made_change(&row).await;
     response
 }
 

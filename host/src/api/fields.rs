@@ -21,8 +21,6 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// # Errors
-    /// The body is no object.
     pub fn of(body: &'a Value) -> Result<Self, Refusal> {
         let members = body.as_object();
         let members = members.ok_or_else(|| Refusal::fault("", "type", "must be a JSON object"))?;
@@ -105,9 +103,6 @@ impl<'a> Fields<'a> {
     }
 
     /// The warnings about members that mean nothing here.
-    ///
-    /// # Errors
-    /// All that is wrong.
     pub fn end(self) -> Result<Vec<String>, Refusal> {
         if !self.faults.is_empty() {
             return Err(Refusal::bad_request(self.faults));

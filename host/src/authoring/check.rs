@@ -103,9 +103,6 @@ impl<'a> Checker<'a> {
     }
 
     /// Everything that is wrong with a template.
-    ///
-    /// # Errors
-    /// The renderer gave no answer.
     pub async fn check(
         &self,
         tenant: &Tenant,

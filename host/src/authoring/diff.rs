@@ -22,9 +22,6 @@ pub struct PartDiff {
 
 impl Authoring {
     /// What differs between two sources of one template.
-    ///
-    /// # Errors
-    /// There is no such source.
     pub async fn diff(
         &self,
         place: &Place,

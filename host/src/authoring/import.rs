@@ -145,9 +145,6 @@ impl Authoring {
     }
 
     /// One as files, with the layout and the partials of its owner that it is made of.
-    ///
-    /// # Errors
-    /// There is none.
     pub async fn export_one(&self, place: &Place) -> Result<Files, AuthoringError> {
         let mut entries = vec![entry(&self.find(place).await?)];
         let owner = place.owner;

@@ -27,9 +27,6 @@ pub struct Listed {
 
 impl Authoring {
     /// Some of an owner, by slug.
-    ///
-    /// # Errors
-    /// The store failed.
     pub async fn list(
         &self,
         owner: TemplateOwner,
@@ -46,9 +43,6 @@ impl Authoring {
     }
 
     /// Messages of an owner's templates that were accepted in the last 30 days, by slug.
-    ///
-    /// # Errors
-    /// The store failed.
     pub async fn sent(
         &self,
         owner: TemplateOwner,

@@ -20,9 +20,6 @@ const PART: &str = "mjml";
 
 impl Checker<'_> {
     /// The HTML of every locale that has MJML; none where there is no MJML, or it has faults.
-    ///
-    /// # Errors
-    /// The compiler gave no answer.
     pub async fn compile_mjml(
         &self,
         tenant: &Tenant,

@@ -50,9 +50,6 @@ const MAX_TAGS: usize = 20;
 const MAX_PATH: usize = 200;
 
 /// Reads a source.
-///
-/// # Errors
-/// Everything that is wrong with it.
 pub fn source(body: &Value, kind: TemplateKind) -> Result<TemplateSource, Vec<Fault>> {
     let mut read = Reader { kind, faults: Vec::new(), bytes: 0 };
     let source = read.source(body);

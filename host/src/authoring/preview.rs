@@ -46,9 +46,6 @@ pub enum PreviewOf {
 
 impl PreviewOf {
     /// `draft`, `drafts`, `published` or a revision.
-    ///
-    /// # Errors
-    /// It is none of them.
     pub fn from_word(text: &str) -> Result<Self, &'static str> {
         match text {
             "draft" => Ok(Self::Draft),
@@ -105,9 +102,6 @@ pub struct Chosen {
 
 impl Authoring {
     /// Renders with data that need not be complete.
-    ///
-    /// # Errors
-    /// It cannot be rendered.
     pub async fn preview(
         &self,
         place: &Place,
@@ -169,9 +163,6 @@ impl Authoring {
     }
 
     /// A source with the layouts and partials that it would be, or was, published with.
-    ///
-    /// # Errors
-    /// There is none.
     pub async fn chosen(&self, place: &Place, of: PreviewOf) -> Result<Chosen, AuthoringError> {
         let row = self.find(place).await?;
         let slug = || place.slug.clone();

@@ -258,9 +258,6 @@ impl Authoring {
     }
 
     /// What publishing would find, of the newest source or of another one.
-    ///
-    /// # Errors
-    /// There is no such template.
     pub async fn validate(
         &self,
         place: &Place,

@@ -57,9 +57,6 @@ impl<'a> Resolver<'a> {
 
     /// What a source of that owner is made of. A partial that is not there is the renderer's to say, which knows where
     /// it is called.
-    ///
-    /// # Errors
-    /// The store failed.
     pub async fn resolve(
         &mut self,
         owner: TemplateOwner,

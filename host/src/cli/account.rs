@@ -99,7 +99,7 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
         AccountCommand::Create { name, plan, own_plan, sender, strict, brand, target } => {
             let changes = brand.changes()?;
             accounts::check_name(&name)?;
-            let plan = choice(plan, own_plan);
+            let plan = if own_plan { PlanChoice::Own(plan) } else { PlanChoice::Known(plan) };
             // Before a new store is made: a typing error leaves none behind.
             match target.open().await {
                 Ok(_) => {}
@@ -127,7 +127,8 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
         }
         AccountCommand::Brand(command) => command.run().await,
         AccountCommand::Update { id, name, plan, own_plan, sender, strict, target } => {
-            let plan = plan.map(|plan| choice(plan, own_plan));
+            let plan = plan
+                .map(|plan| if own_plan { PlanChoice::Own(plan) } else { PlanChoice::Known(plan) });
             let sender = sender.map_or(Change::Keep, Change::Set);
             change(id, &target, AccountChange { name, plan, sender, strict, state: None }).await
         }
@@ -140,10 +141,6 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
             change(id, &target, AccountChange { state, ..AccountChange::default() }).await
         }
     }
-}
-
-fn choice(plan: Plan, own_plan: bool) -> PlanChoice {
-    if own_plan { PlanChoice::Own(plan) } else { PlanChoice::Known(plan) }
 }
 
 async fn change(id: AccountId, target: &Target, change: AccountChange) -> Result<(), CliError> {

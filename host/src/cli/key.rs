@@ -182,27 +182,27 @@ fn show(key: ApiKey, output: Output) {
 
 impl From<Change> for KeyChange {
     fn from(change: Change) -> Self {
-        let is_cleared = |it| change.clear.contains(&it);
+        let cleared = change.clear;
         let expires_at = match change.expires {
             Some(end) => Becomes::Set(end),
-            None if is_cleared(Restriction::Expires) => Becomes::Clear,
+            None if cleared.contains(&Restriction::Expires) => Becomes::Clear,
             None => Becomes::Keep,
         };
         let scopes: Vec<Scope> = change.scopes.into_iter().map(Scope::from).collect();
         Self {
             name: change.name,
             scopes: (!scopes.is_empty()).then_some(scopes),
-            domains: named(change.domains, is_cleared(Restriction::Domain)),
-            templates: named(change.templates, is_cleared(Restriction::Template)),
-            networks: named(change.networks, is_cleared(Restriction::Ip)),
+            domains: named(change.domains, Restriction::Domain, &cleared),
+            templates: named(change.templates, Restriction::Template, &cleared),
+            networks: named(change.networks, Restriction::Ip, &cleared),
             expires_at,
         }
     }
 }
 
-/// The named items, an empty list for all, or `None` if the option was not given.
-fn named<T>(values: Vec<T>, is_cleared: bool) -> Option<Vec<T>> {
-    (is_cleared || !values.is_empty()).then_some(values)
+/// The named items, an empty list where the restriction is cleared, or `None` if the option was not given.
+fn named<T>(values: Vec<T>, of: Restriction, cleared: &[Restriction]) -> Option<Vec<T>> {
+    (cleared.contains(&of) || !values.is_empty()).then_some(values)
 }
 
 impl From<ScopeArg> for Scope {

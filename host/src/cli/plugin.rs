@@ -83,7 +83,7 @@ pub async fn run(command: PluginCommand) -> Result<(), PluginCommandError> {
         PluginCommand::Inspect(it) => Ok(Box::pin(inspect::run(it)).await?),
         PluginCommand::Keygen(it) => Ok(sign::keygen(&it)?),
         PluginCommand::Sign(it) => Ok(sign::sign(&it)?),
-        PluginCommand::Verify(it) => Ok(sign::verified(&it)?),
+        PluginCommand::Verify(it) => Ok(sign::verify_command(&it)?),
         PluginCommand::Dev(it) => Ok(Box::pin(dev::run(it)).await?),
         PluginCommand::Install(it) => Ok(install::install(it).await?),
         PluginCommand::List(it) => Ok(slots::list(it).await?),

@@ -1,4 +1,4 @@
-//! `waxwing queue`.
+//! `waxwing queue list` and `why`: asks the running server why mail waits.
 
 use clap::Subcommand;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::output::text;
 use super::plugin::OnlineServer;
 use crate::id::MessageId;
 
-/// See for whom mail waits, and why.
+/// Inspect the queue: which destinations have waiting mail, and why.
 #[derive(Debug, Subcommand)]
 pub enum QueueCommand {
     /// List the destinations for which mail waits, by name, each with its reason; asks the running server
@@ -55,8 +55,8 @@ async fn why(subject: String, server: &OnlineServer) -> Result<(), CliError> {
     }
     let is_plain =
         |it: char| it.is_alphanumeric() || matches!(it, '.' | '-' | '_' | '[' | ']' | ':');
-    let is_no_id = subject.to_ascii_lowercase().starts_with("msg_");
-    if subject.is_empty() || is_no_id || !subject.chars().all(is_plain) {
+    let is_malformed_id = subject.to_ascii_lowercase().starts_with("msg_");
+    if subject.is_empty() || is_malformed_id || !subject.chars().all(is_plain) {
         return Err(CliError::Usage(format!(
             "`{subject}` is neither a domain nor a message; give a recipient domain, such as \
              example.org, or the identifier of a message, msg_…"
@@ -79,8 +79,8 @@ fn message(value: &Value) -> String {
     let mut lines = vec![
         format!("{id} to {to} is {state} since {since}."),
         format!("Why: {}.", text(value, "explanation")),
+        format!("Reason: {}.", text(value, "reason")),
     ];
-    lines.push(format!("Reason: {}.", text(value, "reason")));
     let next = value["next"].as_str().map(|it| format!("Next: {it}."));
     lines.extend(next.into_iter().chain(advice(value)).chain(last_attempt(value)));
     lines.join("\n")
@@ -109,7 +109,7 @@ fn domain(value: &Value) -> String {
     lines.join("\n")
 }
 
-/// How hosts take mail.
+/// Health of a group of hosts, on one line.
 fn health(hosts: &Value) -> String {
     let until = hosts["until"].as_str().map(|it| format!(" until {it}"));
     let failures = match hosts["failures"].as_u64().unwrap_or_default() {
@@ -120,8 +120,8 @@ fn health(hosts: &Value) -> String {
     let error = hosts["lastError"].as_str();
     let error = error.map(|it| format!("; last error at {}: {it}", text(hosts, "lastErrorAt")));
     let health = text(hosts, "health").replace('_', " ");
-    let said: String = [until, failures, error].into_iter().flatten().collect();
-    format!("{}, {health}{said}", text(hosts, "hosts"))
+    let details: String = [until, failures, error].into_iter().flatten().collect();
+    format!("{}, {health}{details}", text(hosts, "hosts"))
 }
 
 fn advice(value: &Value) -> Option<String> {

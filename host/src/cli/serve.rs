@@ -38,7 +38,7 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
     let (starttls, tls) = (listed(&running.smtp_starttls), listed(&running.smtp_tls));
     let metrics = running.metrics.map(tracing::field::display);
     tracing::info!(
-        http = %running.http, metrics, smtp_starttls = starttls, smtp_tls = tls, "waxwing listens"
+        http = %running.http, metrics, smtp_starttls = starttls, smtp_tls = tls, "listening"
     );
     if let Some(authority) = &running.ca_file {
         tracing::warn!(

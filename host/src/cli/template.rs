@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::error::CliError;
 use super::open::Target;
 use super::output::text;
-use super::starter;
+use super::publish_folder::publish;
 use crate::authoring::PublishOptions;
 use crate::authoring::folder::{self, ExistingLayout, Folder};
 use crate::id::AccountId;
@@ -129,8 +129,7 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
             let authoring = opened.authoring().await?;
             let options = PublishOptions { force, ..PublishOptions::default() };
             let (folder, existing) = &template;
-            let outcome =
-                starter::publish(&authoring, account, &slug, (folder, *existing), &options).await?;
+            let outcome = publish(&authoring, account, &slug, folder, *existing, &options).await?;
             let versions = opened.store.templates(account).await?;
             let mut value = to_json(&published(versions, &slug)?);
             value["unchanged"] = json!(outcome.unchanged);

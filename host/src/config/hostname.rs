@@ -38,7 +38,7 @@ impl FromStr for Hostname {
     fn from_str(text: &str) -> Result<Self, InvalidDomain> {
         match text.parse::<DomainName>() {
             Ok(name) => Ok(Self(name.as_str().to_owned())),
-            // Everything else about the label was judged before the missing dot.
+            // Everything else about the label was checked before the missing dot.
             Err(InvalidDomain::NoDot) if text.is_ascii() => Ok(Self(text.to_ascii_lowercase())),
             Err(InvalidDomain::NoDot) => Err(InvalidDomain::Malformed),
             Err(error) => Err(error),

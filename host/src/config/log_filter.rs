@@ -1,4 +1,4 @@
-//! What is logged, judged when the configuration is read.
+//! What is logged, validated when the configuration is read.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ impl LogFilter {
 
     #[must_use]
     pub(crate) fn filter(&self) -> EnvFilter {
-        EnvFilter::try_new(&self.0).expect("it was judged when it was made")
+        EnvFilter::try_new(&self.0).expect("it was validated when it was made")
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! serde stops at the first fault. So what is at fault is taken out and the rest is read again, until
 //! nothing is at fault any more. A stand-in takes the place of a required key, so that the rest of its table
-//! is judged, too.
+//! is checked, too.
 
 mod place;
 
@@ -110,7 +110,7 @@ impl Written {
                 let parts = sifted.unreadable.iter().map(|path| place::dotted(path));
                 parts.for_each(|part| self.unreadable.add(part));
             }
-            // What the file says there is still to be judged.
+            // What the file says there is still to be checked.
             None if environment::get(&self.table, keys).is_some() => {}
             None => self.unreadable.add(key),
         }

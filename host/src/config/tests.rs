@@ -43,7 +43,7 @@ fn all_bounds_that_are_broken_are_named_at_once() {
 }
 
 #[test]
-fn a_filter_of_the_log_is_judged_with_everything_else() {
+fn a_filter_of_the_log_is_checked_with_everything_else() {
     let filter = "waxwing=loud,,=[";
     let pairs = [("WAXWING_LOG__FILTER", filter), ("WAXWING_LIMITS__CONNECTIONS", "0")];
     let error = Config::load(None, environment(&pairs).into_iter()).expect_err("broken");

@@ -1,6 +1,6 @@
 //! Keys whose values could not be read.
 
-/// Keys whose values could not be read. A default or a stand-in is there instead, and no rule is to judge it: what
+/// Keys whose values could not be read. A default or a stand-in is there instead, and no rule is to check it: what
 /// it would find is not what the operator wrote.
 #[derive(Debug, Clone, Default)]
 pub struct UnreadableKeys(Vec<(String, State)>);

@@ -6,10 +6,9 @@ use std::net::SocketAddr;
 use crate::clock::Timestamp;
 use crate::id::AccountId;
 use crate::message::status::{EnhancedCode, ReplyClass, ServerReply, Stage, classify};
-use crate::message::waits_for::{Hosts, WaitsFor};
+use crate::message::waits_for::{Hosts, SANDBOX, WaitsFor};
 use crate::store::records::AttemptEnding;
 
-const SANDBOX: &str = "sandbox";
 const DIRECT: &str = "direct";
 
 /// How an attempt ended, and what led to that.
@@ -30,7 +29,7 @@ pub enum Outcome {
     /// Another attempt may succeed.
     Deferred(Deferral),
     /// A 5xx reply.
-    Bounced(ReplyCode, AddressJudgement),
+    Bounced(ReplyCode, AddressVerdict),
     /// The message cannot be sent, for a reason that no server gave.
     Failed(FailureReason),
 }
@@ -77,9 +76,9 @@ pub struct ReplyCode {
 
 /// What an attempt says about the recipient's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AddressJudgement {
+pub enum AddressVerdict {
     /// Nothing: the message or this server is the cause.
-    Unjudged,
+    Undecided,
     /// It may be dead. One rejection without a reason, or one DNS answer, may be a mistake; a later
     /// one suppresses the address.
     Suspect,
@@ -169,9 +168,9 @@ impl Outcome {
     pub fn refused(stage: Stage, reply: ReplyCode, text: &str) -> Self {
         let enhanced = reply.enhanced.as_deref().and_then(|it| it.parse::<EnhancedCode>().ok());
         match classify(ServerReply { code: Some(reply.code), enhanced, text, stage }) {
-            ReplyClass::DeadAddress => Self::Bounced(reply, AddressJudgement::Dead),
-            ReplyClass::SuspectAddress => Self::Bounced(reply, AddressJudgement::Suspect),
-            ReplyClass::Rejected => Self::Bounced(reply, AddressJudgement::Unjudged),
+            ReplyClass::DeadAddress => Self::Bounced(reply, AddressVerdict::Dead),
+            ReplyClass::SuspectAddress => Self::Bounced(reply, AddressVerdict::Suspect),
+            ReplyClass::Rejected => Self::Bounced(reply, AddressVerdict::Undecided),
             ReplyClass::Transient => Self::Deferred(Deferral::Refused(reply)),
         }
     }
@@ -183,12 +182,12 @@ impl Outcome {
     }
 
     #[must_use]
-    pub fn address_judgement(&self) -> AddressJudgement {
+    pub fn address_verdict(&self) -> AddressVerdict {
         match self {
-            Self::Bounced(_, judgement) => *judgement,
+            Self::Bounced(_, verdict) => *verdict,
             // DNS says that the address can take no mail: now, and perhaps by mistake.
             Self::Failed(FailureReason::BadDestination | FailureReason::NullMx) => {
-                AddressJudgement::Suspect
+                AddressVerdict::Suspect
             }
             Self::Failed(
                 FailureReason::NoRoute
@@ -198,7 +197,7 @@ impl Outcome {
             )
             | Self::Delivered(_)
             | Self::Relayed(_)
-            | Self::Deferred(_) => AddressJudgement::Unjudged,
+            | Self::Deferred(_) => AddressVerdict::Undecided,
         }
     }
 

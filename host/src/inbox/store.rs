@@ -95,9 +95,6 @@ impl InboxStore {
     }
 
     /// At most `limit` messages, newest first: those before `after`, those for `to`, where given.
-    ///
-    /// # Errors
-    /// The file failed.
     pub async fn list(
         &self,
         limit: u16,
@@ -113,17 +110,11 @@ impl InboxStore {
     }
 
     /// One message.
-    ///
-    /// # Errors
-    /// The file failed.
     pub async fn get(&self, id: MailId) -> Result<Option<StoredMessage>, InboxError> {
         row::find(&self.readers, id).await.map_err(InboxError::during("get"))
     }
 
     /// How many messages are kept.
-    ///
-    /// # Errors
-    /// The file failed.
     pub async fn count(&self) -> Result<i64, InboxError> {
         quota::count(&self.readers).await.map_err(InboxError::during("count"))
     }

@@ -102,9 +102,6 @@ impl RawMessage {
 
     /// Reads a message that was sent before, to be sent anew: with another Date and Message-ID, and
     /// without what it got on its way.
-    ///
-    /// # Errors
-    /// As for [`Self::read`].
     pub fn renewed(sent: &[u8]) -> Result<Self, Vec<Unfit>> {
         let message = Message::split(sent).map_err(|error| vec![error.into()])?;
         let stays = |field: &&Field<'_>| !SENDING_FIELDS.iter().any(|name| field.is(name));

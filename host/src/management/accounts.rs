@@ -77,9 +77,6 @@ pub enum AccountError {
 impl PlanChoice {
     /// A typing error would count as a paid plan: so a plan that no policy names and no account has is one only if
     /// the operator says so.
-    ///
-    /// # Errors
-    /// It is not known.
     pub async fn check(&self, store: Option<&Store>, named: &[String]) -> Result<(), AccountError> {
         let Self::Known(plan) = self else { return Ok(()) };
         let known = plans::known(named);

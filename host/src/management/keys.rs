@@ -236,9 +236,6 @@ pub async fn find(
 
 /// Keys of an account that the caller may see, in the order of their making, behind `after`; and whether there
 /// are more.
-///
-/// # Errors
-/// The database failed.
 pub async fn list(
     store: &Store,
     by: Grantor<'_>,

@@ -15,7 +15,10 @@ const FOR_ACCOUNT: &str = " for ";
 const MX: &str = "where to: ";
 const SMARTHOST: &str = "smarthost ";
 const ENFORCED: &str = " enforced";
-const SANDBOX: &str = "sandbox";
+
+/// What the sandbox inbox is called: as a lane of the queue, as a route and as hosts. Statements about its lane name it
+/// themselves.
+pub const SANDBOX: &str = "sandbox";
 
 /// What a deferred message waits for. [`FromStr`] reads what [`fmt::Display`] writes, and nothing else
 /// knows the grammar of the column.

@@ -17,24 +17,33 @@ pub struct PersonsChange<'a> {
     pub from: &'a Origin,
 }
 
+/// In which capacity a person makes a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Capacity {
+    /// Their own.
+    Own,
+    /// As an operator who acts as the account.
+    Acting,
+}
+
 impl People {
     pub async fn record_change(&self, change: PersonsChange<'_>) {
-        self.record_acting(change, false).await;
+        self.record_in(Capacity::Own, change).await;
     }
 
-    async fn record_acting(&self, change: PersonsChange<'_>, acting: bool) {
+    async fn record_in(&self, capacity: Capacity, change: PersonsChange<'_>) {
         let (user, email) = change.user;
         let row = AuditRow {
             at: self.clock.now(),
             account: change.account,
             actor: ActorId::User(user),
-            acting,
+            acting: capacity == Capacity::Acting,
             actor_name: Some(email.to_string()),
             action: change.action.to_owned(),
             subject: change.subject,
             ip: Some(change.from.ip.to_string()),
         };
-        self.record(row).await;
+        self.store.record_made_change(&row).await;
     }
 
     /// A change in the account that the person's session shows.
@@ -51,7 +60,8 @@ impl People {
             subject,
             from,
         };
-        let acting = person.membership.as_ref().is_some_and(|it| it.is_acting);
-        self.record_acting(change, acting).await;
+        let is_acting = person.membership.as_ref().is_some_and(|it| it.is_acting);
+        let capacity = if is_acting { Capacity::Acting } else { Capacity::Own };
+        self.record_in(capacity, change).await;
     }
 }

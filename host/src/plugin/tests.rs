@@ -1,7 +1,6 @@
 //! The plugin host with real components: good ones that are swapped, and bad ones that it survives.
 
 mod activation;
-mod bindings;
 mod blame;
 mod boot;
 mod damaged;
@@ -23,6 +22,7 @@ mod sandboxed;
 mod settings;
 mod shadows;
 mod signatures;
+mod slot_bindings;
 mod tampered;
 
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! From a message that the dialog took to what the journey takes: a template send for each
 //! recipient, or one whole message for all of them.
 //!
-//! Nothing is judged here that is judged over HTTP too: tags, metadata, attachments and the like
+//! Nothing is checked here that is checked over HTTP too: tags, metadata, attachments and the like
 //! go through the parser of the send API.
 
 mod attachments;
@@ -31,11 +31,11 @@ use x_waxwing_headers::XWaxwingHeaders;
 /// have faults, there is one place with all of them.
 pub type Items = (Vec<Result<Submission, Faulty>>, Option<Idempotency>);
 
-/// Reads a message, under the terms of its session.
+/// Reads a message, under the settings of its session.
 ///
 /// # Errors
 /// The message cannot be read, or not be relayed: all faults at once.
-pub fn read(mail: Mail, terms: &SessionSettings, now: Timestamp) -> Result<Items, Refusal> {
+pub fn read(mail: Mail, settings: &SessionSettings, now: Timestamp) -> Result<Items, Refusal> {
     let mut faults = Vec::new();
     let (x_waxwing, asked) = {
         let message = match Message::split(&mail.data) {
@@ -55,9 +55,9 @@ pub fn read(mail: Mail, terms: &SessionSettings, now: Timestamp) -> Result<Items
         .map(|key| Idempotency { key: key.clone(), body_hash: digest(&mail) });
     let items = match asked {
         Some(asked) => asked.items(&x_waxwing, mail.recipients, faults, now),
-        None => whole::items(&x_waxwing, mail, &terms.hostname, faults, now)?,
+        None => whole::items(&x_waxwing, mail, &settings.hostname, faults, now)?,
     };
-    refuse_copies(&items, terms.message_bytes)?;
+    refuse_copies(&items, settings.message_bytes)?;
     Ok((items, idempotency))
 }
 

@@ -87,7 +87,7 @@ pub async fn serve(
         relay,
         peer: peer.to_canonical(),
         stop,
-        dialog: Dialog::new(Arc::clone(&limits.terms), security),
+        dialog: Dialog::new(Arc::clone(&limits.settings), security),
         limits,
         input: BytesMut::new(),
         caller: None,
@@ -360,7 +360,7 @@ impl Session<'_> {
         let start = std::time::Instant::now();
         let caller = self.caller()?;
         let now = self.relay.journey.accept.clock.now();
-        let (items, idempotency) = message::read(mail, &self.limits.terms, now)?;
+        let (items, idempotency) = message::read(mail, &self.limits.settings, now)?;
         let acceptance = Acceptance::Together;
         let id = RequestId::new(now);
         let request = journey::Request { id, idempotency, acceptance, items };

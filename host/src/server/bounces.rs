@@ -17,7 +17,7 @@ use super::tasks::Tasks;
 use super::tcp_listener::bind;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::relay::bounces::dialog::{Dialog, Dismissal, Protection, Terms};
+use crate::relay::bounces::dialog::{Dialog, Dismissal, ListenerSettings, Protection};
 use crate::relay::bounces::session::{self, Bounds, Listener};
 use crate::relay::bounces::{Addresses, Intake, Reporters, SuppressionSettings};
 
@@ -36,7 +36,7 @@ const BOUNDS: Bounds = Bounds {
 pub struct Port {
     listener: TcpListener,
     address: SocketAddr,
-    terms: Arc<Terms>,
+    settings: Arc<ListenerSettings>,
     intake: Intake,
 }
 
@@ -73,12 +73,12 @@ impl Port {
         };
         let intake =
             Intake::new(store.clone(), clock.clone(), Arc::clone(&addresses), reporters, rules);
-        let terms = Arc::new(Terms {
+        let settings = Arc::new(ListenerSettings {
             hostname: smtp::hostname(&config.smtp).as_str().to_owned(),
             message_bytes: config.bounces.message_bytes,
             addresses,
         });
-        Ok(Some(Self { listener, address, terms, intake }))
+        Ok(Some(Self { listener, address, settings, intake }))
     }
 
     /// Where it listens.
@@ -100,11 +100,11 @@ impl Port {
             connections_per_ip: config.bounces.connections_per_ip,
         };
         let slots = ConnectionSlots::new(Protocol::Smtp, bounds);
-        let Self { listener, terms, intake, .. } = self;
-        let no_slot_reply = no_slot_reply(&terms);
+        let Self { listener, settings, intake, .. } = self;
+        let no_slot_reply = no_slot_reply(&settings);
         let smtp_listener =
             SmtpListener { name: "reports", listener, no_slot_reply, trusted_proxies: Vec::new() };
-        let served = Arc::new(Listener { terms, intake, bounds: BOUNDS, tls });
+        let served = Arc::new(Listener { settings, intake, bounds: BOUNDS, tls });
         let ending = stop.clone();
         let session = move |stream, peer: SocketAddr| {
             let (served, ending) = (Arc::clone(&served), ending.clone());
@@ -115,8 +115,8 @@ impl Port {
 }
 
 /// The reply to a client beyond the bounds on connections.
-fn no_slot_reply(terms: &Arc<Terms>) -> Vec<u8> {
-    let mut dialog = Dialog::new(Arc::clone(terms), Protection::None);
+fn no_slot_reply(settings: &Arc<ListenerSettings>) -> Vec<u8> {
+    let mut dialog = Dialog::new(Arc::clone(settings), Protection::None);
     dialog.output().clear();
     dialog.dismiss(Dismissal::TooManyConnections);
     std::mem::take(dialog.output())

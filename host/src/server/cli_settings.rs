@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_command_line_judges_with_the_eyes_of_the_server() {
+    async fn the_command_line_checks_domains_as_the_server_does() {
         let (_directory, _data, store) = data().await;
         let mut server = Config::default();
         server.dns.nameservers = vec!["127.0.0.1:5300".to_owned().try_into().expect("valid")];

@@ -240,9 +240,6 @@ impl DataDir {
     }
 
     /// Whether it could be made.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub fn check_tls(&self) -> Result<(), DataDirError> {
         Ok(directory::check_writable("store.data_dir", &self.file(TLS))?)
     }

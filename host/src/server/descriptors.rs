@@ -50,7 +50,7 @@ fn fitting(given: u64) -> u64 {
     given - RESERVED_DESCRIPTORS.min(given.saturating_mul(2).div_ceil(3))
 }
 
-/// Of `fitting` connections the part that belongs to `own` of `all`; at least one.
+/// The share of the `available` connections for a limit of `configured` out of `configured_in_all`; at least one.
 fn scaled_limit(configured: usize, configured_in_all: u64, available: u64) -> usize {
     let part = u128::from(available) * configured as u128 / u128::from(configured_in_all.max(1));
     usize::try_from(part).unwrap_or(configured).max(1)

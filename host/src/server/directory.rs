@@ -1,4 +1,4 @@
-//! Directories that the server makes and writes: judged without a trace, by `serve` before it makes them and by
+//! Directories that the server makes and writes: checked without a trace, by `serve` before it makes them and by
 //! `check`, which makes nothing.
 
 use std::io::{self, ErrorKind};
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_is_judged_without_a_trace() {
+    fn a_directory_is_checked_without_a_trace() {
         let home = tempfile::tempdir().expect("a directory");
         let file = home.path().join("file");
         std::fs::write(&file, "").expect("written");

@@ -39,9 +39,6 @@ enum Metrics {
 
 impl Ports {
     /// Binds what the configuration names.
-    ///
-    /// # Errors
-    /// A port is taken.
     pub async fn open(http: &Http) -> Result<Self, StartError> {
         let api = bind(http.listen, "[http] listen").await?;
         let metrics = match http.metrics_listen {

@@ -130,7 +130,7 @@ impl Ports {
             listeners.start("certificates", watch.run(stop.clone()));
         }
         let limits = limits(smtp, &hostname);
-        let no_slot_reply = no_slot_reply(&limits.terms);
+        let no_slot_reply = no_slot_reply(&limits.settings);
         let relay = Arc::new(Relay {
             journey,
             limits: ArcSwap::from_pointee(limits),
@@ -188,7 +188,7 @@ fn slots(smtp: &Smtp) -> connection_limits::Bounds {
 
 fn limits(smtp: &Smtp, hostname: &Hostname) -> Limits {
     Limits {
-        terms: Arc::new(SessionSettings {
+        settings: Arc::new(SessionSettings {
             hostname: hostname.as_str().to_owned(),
             message_bytes: smtp.message_bytes,
             recipients: smtp.recipients,
@@ -211,8 +211,8 @@ fn limits(smtp: &Smtp, hostname: &Hostname) -> Limits {
 }
 
 /// The reply to a client beyond the bounds on connections.
-fn no_slot_reply(terms: &Arc<SessionSettings>) -> Vec<u8> {
-    let mut dialog = Dialog::new(Arc::clone(terms), Security::Plain);
+fn no_slot_reply(settings: &Arc<SessionSettings>) -> Vec<u8> {
+    let mut dialog = Dialog::new(Arc::clone(settings), Security::Plain);
     dialog.output().clear();
     dialog.dismiss(Dismissal::TooManyConnections);
     std::mem::take(dialog.output())

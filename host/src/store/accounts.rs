@@ -438,9 +438,6 @@ const ACCOUNT: &str = "-- account
     FROM accounts WHERE id = $2";
 
 /// Reads a row of [`ACCOUNT`].
-///
-/// # Errors
-/// This version of the server cannot read it.
 pub fn account_row(row: &Row) -> Result<AccountRow, StoreError> {
     let state: String = column(row, "state")?;
     let state: AccountState =

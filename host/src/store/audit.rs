@@ -74,6 +74,14 @@ impl Store {
         statement.run(&self.db.writer).await.map(|_| ())
     }
 
+    /// Writes down a change that is made already. A failure is only logged: an error here would have people make the
+    /// change again.
+    pub async fn record_made_change(&self, row: &AuditRow) {
+        if let Err(error) = self.record_audit(row).await {
+            tracing::error!(%error, action = row.action, subject = ?row.subject, account = ?row.account, "a change was made and could not be written into the audit log");
+        }
+    }
+
     /// Changes of an account, newest first, with their numbers; before the number `before`.
     pub async fn audit(
         &self,

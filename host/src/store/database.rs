@@ -16,7 +16,7 @@ pub(super) use connections::{Connections, Database, Tx};
 pub(super) use connections::{On, Purpose};
 pub(super) use convert::convert;
 #[cfg(test)]
-pub(super) use migrations::WHOLE;
+pub(super) use migrations::BASELINE;
 pub(super) use row::{
     Row, column, inconsistent, json, json_or_empty, moment, moment_or_none, parsed, word,
 };

@@ -44,7 +44,7 @@ pub struct RefusalRecord {
     pub plugins: Arc<[PluginDecision]>,
 }
 
-/// Some of the decisions; a member that says nothing takes all of them.
+/// Some of the decisions; an empty field filters nothing.
 #[derive(Debug, Clone, Default)]
 pub struct DecisionFilter {
     /// Those about sends of an account.
@@ -68,7 +68,7 @@ pub struct DecisionPage {
     pub next: Option<DecisionId>,
 }
 
-/// How a decision is called: by its own identifier, or by that of its message.
+/// Identifies a decision: by its own identifier, or by that of its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecisionRef {
     /// `dec_…`
@@ -92,15 +92,14 @@ enum Source {
 }
 
 /// Of a message, and of a refusal, under the same names.
-const OF_MESSAGES: &str = "SELECT m.id AS place, coalesce(m.decision_id, m.id) AS id, m.account_id, \
+const OF_MESSAGES: &str = "SELECT m.id AS sort_id, coalesce(m.decision_id, m.id) AS id, m.account_id, \
     m.id AS message_id, 'accepted' AS outcome, m.decisions AS plugins, m.created_at FROM messages m";
-const OF_REFUSALS: &str = "SELECT m.id AS place, m.id, m.account_id, NULL AS message_id, m.outcome, \
+const OF_REFUSALS: &str = "SELECT m.id AS sort_id, m.id, m.account_id, NULL AS message_id, m.outcome, \
     m.plugins, m.created_at FROM decisions m";
 
 impl Store {
     /// The decisions that pass the filter, newest first, at most `limit`; those after the decision
-    /// `after`, where a page goes on. A page may be short, or empty, and still have a next one: then much
-    /// was looked at in vain.
+    /// `after`, where a page goes on. A page may be short or empty and still have `next`: the scan limit was reached.
     ///
     /// # Errors
     /// The database failed, or the list took too long.
@@ -116,13 +115,13 @@ impl Store {
             None => None,
         };
         let mut upper = match after {
-            Some(after) => self.place(after).await?,
+            Some(after) => self.sort_id(after).await?,
             None => DecisionId::MAX,
         };
         let mut decisions: Vec<(DecisionId, DecisionRow)> = Vec::new();
         for batch in ScanBatches::new(limit) {
             let mut lower = None;
-            // That of one message is found at once.
+            // A filter by message needs no scan.
             for source in sources(filter).iter().filter(|_| filter.message.is_none()) {
                 lower = lower.max(self.end_of_batch(*source, upper, batch).await?);
             }
@@ -132,10 +131,10 @@ impl Store {
             for source in sources(filter) {
                 let rows = matching(source, filter, plugins.as_deref(), range, left);
                 for row in &rows.all(&self.db.pages).await? {
-                    found.push((column(row, "place")?, self.decision_row(row).await?));
+                    found.push((column(row, "sort_id")?, self.decision_row(row).await?));
                 }
             }
-            found.sort_unstable_by_key(|(place, _)| std::cmp::Reverse(*place));
+            found.sort_unstable_by_key(|(sort_id, _)| std::cmp::Reverse(*sort_id));
             decisions.extend(found);
             if decisions.len() > wanted {
                 decisions.truncate(wanted);
@@ -184,10 +183,10 @@ impl Store {
             DecisionRef::Message(message) => self.of_message(message).await?,
             DecisionRef::Decision(decision) => match self.refusal(decision).await? {
                 Some(refusal) => Some(refusal),
-                None => self.of_message(self.place(decision).await?.message()).await?,
+                None => self.of_message(self.sort_id(decision).await?.message()).await?,
             },
         };
-        // A message that was decided by an earlier version is not called by its own identifier.
+        // A message that was decided by an earlier version has a decision id of its own.
         let row = match row {
             Some(row) => Some(self.decision_row(&row).await?),
             None => None,
@@ -219,9 +218,8 @@ impl Store {
         .await
     }
 
-    /// Where a decision stands in the order of all: an earlier version gave those of messages identifiers of
-    /// their own.
-    async fn place(&self, id: DecisionId) -> Result<DecisionId, StoreError> {
+    /// The key by which decisions are ordered: an earlier version gave those of messages identifiers of their own.
+    async fn sort_id(&self, id: DecisionId) -> Result<DecisionId, StoreError> {
         let row = sql("-- decision: decided before
              SELECT id FROM messages WHERE decision_id = $1")
         .bind(id)
@@ -253,13 +251,13 @@ impl Store {
     }
 
     async fn decision_row(&self, row: &Row) -> Result<DecisionRow, StoreError> {
-        let column_of = ("decisions", "plugins");
+        let column_name = ("decisions", "plugins");
         Ok(DecisionRow {
             id: column(row, "id")?,
             account_id: column(row, "account_id")?,
             message_id: column(row, "message_id")?,
             outcome: column(row, "outcome")?,
-            plugins: self.identities.lengthen(&self.db.readers, row, column_of).await?,
+            plugins: self.identities.lengthen(&self.db.readers, row, column_name).await?,
             created_at: moment(row, "created_at")?,
         })
     }

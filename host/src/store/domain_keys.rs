@@ -89,9 +89,6 @@ pub const SIGNING_KEYS: &str = "-- signing_keys
     FROM domains d WHERE d.account_id = $1 AND d.name = $2";
 
 /// Reads a row of [`SIGNING_KEYS`].
-///
-/// # Errors
-/// This version of the server cannot read it.
 pub fn signing_keys_row(row: &Row) -> Result<SigningKeys, StoreError> {
     let phase: String = column(row, "phase")?;
     Ok(SigningKeys {

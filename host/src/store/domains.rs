@@ -268,9 +268,6 @@ pub const DOMAIN: &str = "-- domain
     FROM domains WHERE account_id = $1 AND name = $2";
 
 /// Reads a row of [`DOMAIN`].
-///
-/// # Errors
-/// This version of the server cannot read it.
 pub fn domain_row(row: &Row) -> Result<DomainRow, StoreError> {
     let kind: String = column(row, "kind")?;
     let kind = match kind.as_str() {
@@ -301,9 +298,6 @@ pub fn domain_row(row: &Row) -> Result<DomainRow, StoreError> {
 }
 
 /// Reads a row of [`DOMAIN`] as far as sends need it.
-///
-/// # Errors
-/// This version of the server cannot read it.
 pub fn domain_facts(row: &Row) -> Result<DomainFacts, StoreError> {
     let DomainRow { domain, decision, .. } = domain_row(row)?;
     match judgement(&decision) {

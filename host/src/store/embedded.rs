@@ -28,9 +28,6 @@ pub enum Conversion {
 ///
 /// After a full disk or an I/O error SQLite rolls back by itself, and the driver still counts the
 /// transaction as open: such a connection would refuse every further one, so it is replaced.
-///
-/// # Errors
-/// The database failed.
 pub async fn begin_immediate(
     writer: &SqlitePool,
 ) -> Result<Transaction<'static, Sqlite>, sqlx::Error> {
@@ -48,9 +45,6 @@ pub async fn begin_immediate(
 
 /// Makes a file that is still empty one that can give space back: it can only be set before the first
 /// table is made.
-///
-/// # Errors
-/// The file cannot be opened.
 pub async fn begin_shrinkable(
     options: &SqliteConnectOptions,
     file: &Path,
@@ -64,9 +58,6 @@ pub async fn begin_shrinkable(
 
 /// Rebuilds a file of an earlier version, once, where the disk has twice its size free. Nothing else may
 /// be waiting for it.
-///
-/// # Errors
-/// The file cannot be read.
 pub async fn convert_to_shrinkable(
     writer: &SqlitePool,
     file: &Path,
@@ -120,9 +111,6 @@ pub fn free_disk(file: &Path) -> Option<u64> {
 }
 
 /// How many pages of a file are free beyond what it keeps to use again.
-///
-/// # Errors
-/// The file cannot be read.
 pub async fn excess(pool: &SqlitePool) -> Result<u32, sqlx::Error> {
     let (pages, free): (i64, i64) = sqlx::query_as(
         "-- excess
@@ -135,9 +123,6 @@ pub async fn excess(pool: &SqlitePool) -> Result<u32, sqlx::Error> {
 }
 
 /// Cuts at most `pages` free pages off a file; one that cannot give space back is left alone.
-///
-/// # Errors
-/// The file cannot be written.
 pub async fn cut(writer: &SqlitePool, pages: u32) -> Result<(), sqlx::Error> {
     let statement = sqlx::AssertSqlSafe(format!("PRAGMA incremental_vacuum({pages})"));
     sqlx::query(statement).persistent(false).execute(writer).await.map(|_| ())

@@ -119,14 +119,14 @@ pub enum StoreError {
 }
 
 /// The migration that makes all tables: a database that has run one before it is of another schema.
-pub const WHOLE_SCHEMA: i64 = 16;
+pub const BASELINE_SCHEMA: i64 = 16;
 
 impl From<MigrateError> for StoreError {
     fn from(error: MigrateError) -> Self {
         if let MigrateError::VersionMissing(migration) = error {
             return match migration {
-                ..WHOLE_SCHEMA => Self::Earlier,
-                WHOLE_SCHEMA.. => Self::Newer { migration },
+                ..BASELINE_SCHEMA => Self::Earlier,
+                BASELINE_SCHEMA.. => Self::Newer { migration },
             };
         }
         Self::Migrate(error)

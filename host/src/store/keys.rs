@@ -170,9 +170,6 @@ fn insert(key: &ApiKey) -> Statement<'_> {
 }
 
 /// Reads a row of [`KEY`].
-///
-/// # Errors
-/// This version of the server cannot read it.
 pub fn key_row(row: &Row) -> Result<ApiKey, StoreError> {
     let state: String = column(row, "state")?;
     let state = match state.as_str() {

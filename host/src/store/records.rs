@@ -41,8 +41,8 @@ pub struct Job {
     pub idempotency: Option<Idempotency>,
     /// Whether its messages depend on each other.
     pub acceptance: Acceptance,
-    /// One slot for each message of the request, in order.
-    pub slots: Vec<Slot>,
+    /// One item for each message of the request, in order.
+    pub items: Vec<JobItem>,
 }
 
 /// What a refusal of one message means for the others of its request.
@@ -54,9 +54,9 @@ pub enum Acceptance {
     Together,
 }
 
-/// One place in a request.
+/// What a request asks for one of its messages.
 #[derive(Debug, Clone)]
-pub enum Slot {
+pub enum JobItem {
     /// A message to store and to charge.
     Message(Box<NewMessage>),
     /// A refusal of an earlier step, kept for the answer only.

@@ -72,14 +72,14 @@ impl Store {
         let changes: Vec<StateChange<'_>> = settled.iter().map(|it| change(it)).collect();
         write_states(&mut tx, &changes, now).await?;
         for settlement in &settled {
-            judge_recipient(&mut tx, settlement, now).await?;
+            apply_verdict(&mut tx, settlement, now).await?;
         }
         tx.commit().await
     }
 }
 
 /// What the end of an attempt means for its recipient's address, and what webhooks get of a bounce.
-async fn judge_recipient(
+async fn apply_verdict(
     tx: &mut Tx,
     settlement: &Settlement,
     now: Timestamp,

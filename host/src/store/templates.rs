@@ -456,9 +456,6 @@ pub const TEMPLATE: &str = "-- template
     WHERE t.account_id = $1 AND t.kind = 'template' AND t.slug = $2";
 
 /// Reads a row of [`TEMPLATE`].
-///
-/// # Errors
-/// This version of the server cannot read it.
 pub fn template_row(row: &Row) -> Result<TemplateVersion, StoreError> {
     let dictionary = match column::<Option<i64>>(row, "dictionary")? {
         Some(id) => Some(Dictionary { id, bytes: column::<Vec<u8>>(row, "bytes")?.into() }),

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use serde_json::Map;
 
-use super::records::{Acceptance, Body, BodyOf, Job, NewMessage, ReturnPath, RouteChoice, Slot};
+use super::records::{Acceptance, Body, BodyOf, Job, JobItem, NewMessage, ReturnPath, RouteChoice};
 use super::{NewTemplate, NewVersion, Publication, Published, Store, TemplateOwner};
 use crate::account::Account;
 use crate::account::key::Mode;
@@ -65,7 +65,7 @@ pub fn job(revision: i64, account_id: AccountId, messages: Vec<NewMessage>, now:
         mode: Mode::Live,
         idempotency: None,
         acceptance: Acceptance::Each,
-        slots: messages.into_iter().map(|it| Slot::Message(Box::new(it))).collect(),
+        items: messages.into_iter().map(|it| JobItem::Message(Box::new(it))).collect(),
     }
 }
 

@@ -37,8 +37,8 @@ use crate::journey::commit::decide::{Rules, decide};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
-    AfterAttempt, Answer, AttemptEnding, AttemptRecord, Body, BodyOf, Due, Job, JobOutcome, Lease,
-    LeaseFacts, NewMessage, NewSuppression, ReturnPath, Settlement, Slot, Suppresses,
+    AfterAttempt, Answer, AttemptEnding, AttemptRecord, Body, BodyOf, Due, Job, JobItem,
+    JobOutcome, Lease, LeaseFacts, NewMessage, NewSuppression, ReturnPath, Settlement, Suppresses,
     SuppressionKind,
 };
 use crate::template::source::TemplateSource;
@@ -354,7 +354,7 @@ async fn a_body_that_was_compressed_with_its_templates_dictionary_is_read_again(
     assert!(with.bytes().len() * 2 < alone.bytes().len(), "{with:?}");
     assert_eq!((with.octets(), with.unpack(None)), (alone.octets(), None));
     let mut job = fixture.job(1, 1).await;
-    let Slot::Message(message) = &mut job.slots[0] else { panic!("a message") };
+    let JobItem::Message(message) = &mut job.items[0] else { panic!("a message") };
     message.body = BodyOf::Own(with);
     let id = message.id;
     assert_eq!(accepted(&fixture.commit(&[job]).await[0]), 1);
@@ -369,7 +369,7 @@ async fn after_a_full_disk_the_store_writes_again_without_a_restart() {
     let full = "PRAGMA max_page_count = 1";
     sql(full).run(&fixture.store.db.writer).await.expect("set to the present size");
     let mut job = fixture.job(1, 1).await;
-    if let Slot::Message(message) = &mut job.slots[0] {
+    if let JobItem::Message(message) = &mut job.items[0] {
         let noise: Vec<u8> =
             (0..400_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         message.body = BodyOf::Own(Body::pack(&noise));

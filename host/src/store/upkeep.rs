@@ -66,9 +66,9 @@ impl Store {
         Ok(excess)
     }
 
-    /// Folds the write-ahead log into the file as far as readers allow, which waits for nobody: only then
+    /// Checkpoints the write-ahead log into the file as far as readers allow, which waits for nobody: only then
     /// the file becomes shorter on the disk.
-    pub async fn fold(&self) -> Result<(), StoreError> {
+    pub async fn checkpoint_wal(&self) -> Result<(), StoreError> {
         sql("PRAGMA wal_checkpoint(PASSIVE)").run(&self.db.writer).await.map(|_| ())
     }
 }

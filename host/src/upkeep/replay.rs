@@ -12,7 +12,7 @@ use crate::plugin::impact::Impact;
 use crate::plugin::records::{Call, differences};
 use crate::plugin::sample::{Sample, SampleError};
 use crate::plugin::slot::{BadSlotName, SlotConfig, SlotName};
-use crate::plugin::validation::Candidate;
+use crate::plugin::validation::ValidationInput;
 use crate::plugin::{Kind, LoadError, Plugins};
 use crate::store::seal::{Seal, SealError};
 use crate::store::{SampleRow, Store, StoreError};
@@ -110,7 +110,7 @@ pub async fn replay(
             let gone = || ReplayError::ComponentGone { digest: row.digest.clone() };
             (plugins.component(&row.digest).await.ok_or_else(gone)?, None)
         };
-        let candidate = Candidate {
+        let candidate = ValidationInput {
             slot,
             component: Some(component),
             signature,
@@ -193,7 +193,7 @@ pub async fn impact(
     slot: SlotName,
     brought: &Brought,
 ) -> Result<Impact, LoadError> {
-    let candidate = Candidate {
+    let candidate = ValidationInput {
         config: plugins.config_of(&slot),
         slot,
         component: Some(brought.component.clone()),
@@ -206,9 +206,6 @@ pub async fn impact(
 
 /// The newest recorded calls of a kind that a slot answered. One that cannot be opened is left
 /// out: the impact of a plugin is shown on those that can.
-///
-/// # Errors
-/// The database failed.
 pub async fn newest(
     store: &Store,
     seal: &Seal,

@@ -73,7 +73,7 @@ fn ownership(domain: &Domain) -> Need {
     let token = domain.verification_token.clone();
     let value = format!("{}={token}", ownership::TAG);
     Need {
-        requirement: txt("ownership", Purpose::Ownership, true, name, value, help),
+        requirement: txt("ownership", Purpose::Ownership, Weight::Required, name, value, help),
         rule: Rule::Ownership { token },
     }
 }
@@ -88,7 +88,7 @@ fn dkim(domain: &Domain, key: &DkimKey) -> Need {
     );
     let id = format!("dkim:{}", key.selector);
     Need {
-        requirement: txt(&id, Purpose::Dkim, true, name, dkim::value(key), help),
+        requirement: txt(&id, Purpose::Dkim, Weight::Required, name, dkim::value(key), help),
         rule: Rule::Dkim(key.clone()),
     }
 }
@@ -121,16 +121,19 @@ fn spf(settings: &Settings, domain: &Domain, return_path: &ReturnPath) -> Option
         entered(&name, domain)
     );
     help.push_str(&how);
-    let required = settings.spf == Weight::Required;
     let value = spf::value(&include);
     Some(Need {
-        requirement: txt("spf", Purpose::Spf, required, name, value, help),
+        requirement: txt("spf", Purpose::Spf, settings.spf, name, value, help),
         rule: Rule::Spf { include },
     })
 }
 
 fn return_path_need(settings: &Settings, domain: &Domain, path: &ReturnPath) -> Option<Need> {
     let ReturnPath::Alias { name, target } = path else { return None };
+    let weight = match settings.return_path {
+        ReturnPathWeight::Required => Weight::Required,
+        ReturnPathWeight::Advised | ReturnPathWeight::Off => Weight::Advised,
+    };
     let help = format!(
         "Brings back the mail that could not be delivered, and carries SPF: it is the envelope \
          sender of your mail. Add a CNAME record {}. If your provider offers to proxy or flatten it, \
@@ -140,14 +143,7 @@ fn return_path_need(settings: &Settings, domain: &Domain, path: &ReturnPath) -> 
     Some(Need {
         requirement: Requirement {
             record_type: RecordType::Cname,
-            ..txt(
-                "return-path",
-                Purpose::ReturnPath,
-                settings.return_path == ReturnPathWeight::Required,
-                name.clone(),
-                target.clone(),
-                help,
-            )
+            ..txt("return-path", Purpose::ReturnPath, weight, name.clone(), target.clone(), help)
         },
         rule: Rule::ReturnPath { target: target.clone() },
     })
@@ -161,12 +157,11 @@ fn dmarc(settings: &Settings, domain: &Domain) -> Need {
          can make it stricter later.",
         entered(&name, domain)
     );
-    let required = settings.dmarc == Weight::Required;
     let above = bare(&domain.organizational_domain).to_ascii_lowercase();
     let inherits = !above.is_empty() && above != domain.name && is_within(&domain.name, &above);
     let value = dmarc::SUGGESTED.to_owned();
     Need {
-        requirement: txt("dmarc", Purpose::Dmarc, required, name, value, help),
+        requirement: txt("dmarc", Purpose::Dmarc, settings.dmarc, name, value, help),
         rule: Rule::Dmarc { organizational: inherits.then_some(above) },
     }
 }
@@ -210,12 +205,12 @@ impl ReturnPath {
 fn txt(
     id: &str,
     purpose: Purpose,
-    required: bool,
+    weight: Weight,
     name: String,
     suggested_value: String,
     help: String,
 ) -> Requirement {
-    let record_type = RecordType::Txt;
+    let (required, record_type) = (weight == Weight::Required, RecordType::Txt);
     Requirement { id: id.to_owned(), purpose, required, name, record_type, suggested_value, help }
 }
 

@@ -22,7 +22,7 @@ pub use array::loop_items;
 pub use html::{escape_into, is_text};
 pub use items::items_of;
 pub use math::DIVIDED_BY_0;
-pub use number::{Number, to_whole};
+pub use number::{Number, saturating_integer};
 pub use strftime::Moment;
 
 use crate::filter::{Check, Filter, Function, Named, Run};

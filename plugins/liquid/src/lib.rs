@@ -28,6 +28,7 @@ struct Readme;
 mod put;
 
 mod ast;
+mod bounds;
 mod check;
 mod compile;
 mod fault;

@@ -19,12 +19,6 @@ use crate::template::Undefined;
 use crate::unit::{Partials, Unit};
 use crate::value::{Object, Str, Value};
 
-/// A partial takes as much of the stack as so many blocks.
-pub const CALL_DEPTH: u32 = 3;
-
-/// Blocks and partials together go no deeper than this.
-pub const MAX_DEPTH: u32 = 160;
-
 /// How many absent optional paths are reported.
 const MAX_MISSING: usize = 256;
 

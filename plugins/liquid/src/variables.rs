@@ -15,7 +15,7 @@ mod message;
 mod reads;
 mod walk;
 
-use crate::machine::MAX_DEPTH;
+use crate::bounds::MAX_DEPTH;
 use crate::messages::Messages;
 use crate::template::Diagnostic;
 use crate::unit::{Partials, Unit};

@@ -24,6 +24,15 @@ pub enum TokenKind {
     Other,
 }
 
+/// What a piece of Liquid begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opening {
+    /// `{{`
+    Output,
+    /// `{%`
+    Tag,
+}
+
 /// Blocks whose inside is no markup of the document.
 const OPAQUE: [&str; 3] = ["raw", "comment", "doc"];
 
@@ -31,40 +40,46 @@ const OPAQUE: [&str; 3] = ["raw", "comment", "doc"];
 pub fn tokens(source: &str) -> Result<Vec<Token>, usize> {
     let mut tokens = Vec::new();
     let mut at = 0;
-    while let Some((start, is_tag)) = next_open(source, at) {
-        let end = end_of(source, start, is_tag).ok_or(start)?;
-        let name = if is_tag { name(source, start..end) } else { "" };
+    while let Some((start, opening)) = next_open(source, at) {
+        let end = end_of(source, start, opening).ok_or(start)?;
+        let name = match opening {
+            Opening::Tag => name(source, start..end),
+            Opening::Output => "",
+        };
         let end = if OPAQUE.contains(&name) {
             end_of_block(source, end, name).ok_or(start)?
         } else {
             end
         };
-        tokens.push(Token { range: start..end, kind: kind(is_tag, name) });
+        tokens.push(Token { range: start..end, kind: kind(opening, name) });
         at = end;
     }
     Ok(tokens)
 }
 
-fn kind(is_tag: bool, name: &str) -> TokenKind {
+fn kind(opening: Opening, name: &str) -> TokenKind {
     match name {
-        _ if !is_tag => TokenKind::Output,
+        _ if opening == Opening::Output => TokenKind::Output,
         "for" | "tablerow" => TokenKind::Loop,
         "if" | "unless" | "case" => TokenKind::Choice,
         _ => TokenKind::Other,
     }
 }
 
-fn next_open(source: &str, from: usize) -> Option<(usize, bool)> {
+fn next_open(source: &str, from: usize) -> Option<(usize, Opening)> {
     let bytes = source.as_bytes();
     (from..bytes.len().saturating_sub(1)).find_map(|at| match (bytes[at], bytes[at + 1]) {
-        (b'{', b'{') => Some((at, false)),
-        (b'{', b'%') => Some((at, true)),
+        (b'{', b'{') => Some((at, Opening::Output)),
+        (b'{', b'%') => Some((at, Opening::Tag)),
         _ => None,
     })
 }
 
-fn end_of(source: &str, start: usize, is_tag: bool) -> Option<usize> {
-    let close = if is_tag { "%}" } else { "}}" };
+fn end_of(source: &str, start: usize, opening: Opening) -> Option<usize> {
+    let close = match opening {
+        Opening::Output => "}}",
+        Opening::Tag => "%}",
+    };
     let length = source.get(start + 2..)?.find(close)?;
     Some(start + 2 + length + close.len())
 }
@@ -81,7 +96,7 @@ fn end_of_block(source: &str, from: usize, block: &str) -> Option<usize> {
     let (mut at, mut depth) = (from, 1_u32);
     loop {
         let start = at + source.get(at..)?.find("{%")?;
-        let end = end_of(source, start, true)?;
+        let end = end_of(source, start, Opening::Tag)?;
         let found = name(source, start..end);
         at = end;
         if found.strip_prefix("end") == Some(block) {

@@ -31,7 +31,7 @@ fn every_command_of_every_document_exists_with_its_options() {
         for command in &commands {
             for part in command.split(" && ").flat_map(|it| it.split(" | ")) {
                 read += 1;
-                if let Err(fault) = known.judge(part) {
+                if let Err(fault) = known.check(part) {
                     wrong.push(format!("{}: `{part}`: {fault}", document.path));
                 }
             }
@@ -76,7 +76,7 @@ fn a_command_that_does_not_exist_is_noticed() {
         "npm run tables",
         "npm run clients",
     ] {
-        assert_eq!(known.judge(right), Ok(()), "{right}");
+        assert_eq!(known.check(right), Ok(()), "{right}");
     }
     for wrong in [
         "waxwing plugin instal x.wasm",
@@ -96,7 +96,7 @@ fn a_command_that_does_not_exist_is_noticed() {
         "tests/load/flame relay x.svg",
         "postconf -n",
     ] {
-        assert!(known.judge(wrong).is_err(), "{wrong}");
+        assert!(known.check(wrong).is_err(), "{wrong}");
     }
 }
 
@@ -125,7 +125,7 @@ impl Known {
     }
 
     /// Whether a command exists as it is written.
-    fn judge(&self, command: &str) -> Result<(), String> {
+    fn check(&self, command: &str) -> Result<(), String> {
         let first = command.lines().next().unwrap_or_default();
         let (line, _) = first.split_once(" #").unwrap_or((first, ""));
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -145,18 +145,18 @@ impl Known {
                     .iter()
                     .position(|it| *it == "waxwing")
                     .ok_or("it runs nothing of ours")?;
-                self.judge(&words[run..].join(" ").replace("{}", "acc_…"))
+                self.check(&words[run..].join(" ").replace("{}", "acc_…"))
             }
-            "npm" => judge_npm(rest),
+            "npm" => check_npm(rest),
             "waxwing-load" => parses(Path::new(env!("CARGO_BIN_EXE_waxwing-load")), line),
-            "cargo" => self.judge_cargo(rest),
-            script if script.contains('/') => judge_script(script, rest),
+            "cargo" => self.check_cargo(rest),
+            script if script.contains('/') => check_script(script, rest),
             other if SHELL.contains(&other) => Ok(()),
-            other => judge_other(other),
+            other => check_other(other),
         }
     }
 
-    fn judge_cargo(&self, words: &[&str]) -> Result<(), String> {
+    fn check_cargo(&self, words: &[&str]) -> Result<(), String> {
         let end = words.iter().position(|word| *word == "--").unwrap_or(words.len());
         let (words, program) = (&words[..end], words.get(end + 1..).unwrap_or_default());
         let (subcommand, options) = words.split_first().ok_or("no subcommand")?;
@@ -165,7 +165,7 @@ impl Known {
             options.get(at + 1).copied()
         };
         if *subcommand == "fuzz" {
-            return judge_script("host/fuzz/run", &[&["1"], &options[1..]].concat());
+            return check_script("host/fuzz/run", &[&["1"], &options[1..]].concat());
         }
         if !["bench", "build", "doc", "run", "test"].contains(subcommand) {
             return Err(format!("cargo has no {subcommand}"));
@@ -267,7 +267,7 @@ fn parses(program: &Path, line: &str) -> Result<(), String> {
 }
 
 /// A script of this repository, and those of its arguments that stand in its text.
-fn judge_script(script: &str, arguments: &[&str]) -> Result<(), String> {
+fn check_script(script: &str, arguments: &[&str]) -> Result<(), String> {
     let path = workspace().join(script);
     let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
     let mut check = Command::new("bash");
@@ -301,7 +301,7 @@ fn judge_script(script: &str, arguments: &[&str]) -> Result<(), String> {
 const PACKAGES: [&str; 2] =
     ["plugins/liquid/cldr/package.json", "host/src/authoring/lint/caniemail/package.json"];
 
-fn judge_npm(words: &[&str]) -> Result<(), String> {
+fn check_npm(words: &[&str]) -> Result<(), String> {
     for package in PACKAGES {
         let manifest = fs::read_to_string(workspace().join(package));
         let manifest: Value = serde_json::from_str(&manifest.map_err(|error| error.to_string())?)
@@ -316,7 +316,7 @@ fn judge_npm(words: &[&str]) -> Result<(), String> {
 }
 
 /// A program that is not ours: a test beside this one runs it.
-fn judge_other(program: &str) -> Result<(), String> {
+fn check_other(program: &str) -> Result<(), String> {
     let (_, test) = OTHERS
         .iter()
         .find(|(name, _)| *name == program)

@@ -42,7 +42,7 @@ async fn a_plugin_that_waits_for_the_operator_says_what_it_would_change() {
     assert!(
         server
             .log()
-            .contains("plugin validated but not promoted; `waxwing plugin activate` promotes it")
+            .contains("plugin validated but not activated; `waxwing plugin activate` activates it")
     );
     let decision = sent(&server, 3).await;
     assert_eq!(of_kind(&decision, "plan")["settingsRevision"], 0, "it waits");
@@ -275,7 +275,7 @@ async fn a_component_that_is_to_wait_waits_though_its_settings_change() {
     server.install(PLAN, "?impact=ask", &two.bytes).await;
     server.at_stage(PLAN, "waiting").await;
     server.place("plan-policy.toml", "[limits]\ncall_ms = 11\n");
-    let waits = "plugin validated but not promoted";
+    let waits = "plugin validated but not activated";
     let twice = || (server.log().matches(waits).count() >= 2).then_some(());
     until("it was looked at once more", SOON, twice);
     server.at_stage(PLAN, "waiting").await;

@@ -51,8 +51,8 @@ async fn a_template_that_two_renderers_trap_on_is_in_quarantine() {
     server.swap(RENDERER, &first.bytes, &first.digest).await;
     server.swap(RENDERER, &second.bytes, &second.digest).await;
     send(&server, "bad-one").await.assert_refused(503, "UNAVAILABLE");
-    let judged = |view: &Value| (view["active"]["inputsInQuarantine"] == 1).then_some(());
-    server.until_slot(RENDERER, "the template is in quarantine", judged).await;
+    let evaluated = |view: &Value| (view["active"]["inputsInQuarantine"] == 1).then_some(());
+    server.until_slot(RENDERER, "the template is in quarantine", evaluated).await;
     for _ in 0..10 {
         let answer = send(&server, "bad-one").await;
         answer.assert_refused(500, "INTERNAL");
@@ -130,6 +130,6 @@ async fn shadows_that_were_cut_short_do_not_hide_whose_fault_a_trap_is() {
         server.live(RENDERER, &build.digest).await;
     }
     send(&server, "bad-one").await.assert_refused(503, "UNAVAILABLE");
-    let judged = |view: &Value| (view["active"]["inputsInQuarantine"] == 1).then_some(());
-    server.until_slot(RENDERER, "the template is in quarantine", judged).await;
+    let evaluated = |view: &Value| (view["active"]["inputsInQuarantine"] == 1).then_some(());
+    server.until_slot(RENDERER, "the template is in quarantine", evaluated).await;
 }

@@ -105,8 +105,8 @@ async fn five_traps_over_three_inputs_are_enough_and_two_inputs_are_not() {
         poisoned(&server).await.assert_refused(503, "UNAVAILABLE");
         server.send(server.key(), &poison).await.assert_refused(503, "UNAVAILABLE");
     }
-    let judged = |view: &Value| (view["active"]["trapped"] == 8).then(|| view.clone());
-    let view = server.until_slot(PLAN, "all traps are counted", judged).await;
+    let evaluated = |view: &Value| (view["active"]["trapped"] == 8).then(|| view.clone());
+    let view = server.until_slot(PLAN, "all traps are counted", evaluated).await;
     assert_eq!(view["active"]["digest"], bad.digest, "{view:#}");
     // The third input is one too many.
     let both = with(note_to(1, "b@poison.example"), "template", json!("poison"));

@@ -135,7 +135,7 @@ async fn each_mode_can_listen_at_several_addresses() {
     let launch = launch.with("smtp", "listen_starttls", two).with("smtp", "listen_tls", two);
     let server = Server::start(launch.with("log", "format", "json"));
     let log = server.log();
-    let line = log.lines().find(|it| it.contains("waxwing listens")).expect("a line");
+    let line = log.lines().find(|it| it.contains(r#""listening""#)).expect("a line");
     let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
     let addresses = |field: &str| -> Vec<String> {
         line[field].as_str().expect("addresses").split(", ").map(str::to_owned).collect()

@@ -94,7 +94,7 @@ async fn a_name_that_leads_to_a_private_address_is_not_connected_to() {
 }
 
 /// At first the name leads where the operator allows it, and then inside: every connection is made to
-/// an address that was judged for it.
+/// an address that was checked for it.
 #[tokio::test]
 async fn dns_rebinding_gains_nothing() {
     let dns = name_server().await;

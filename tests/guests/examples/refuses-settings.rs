@@ -1,4 +1,4 @@
-//! Refuses all settings, with two faults.
+//! Test plugin: `configure` always fails, with two diagnostics.
 
 #[path = "../kit/plan.rs"]
 mod kit;

@@ -1,4 +1,4 @@
-//! Every guest builds, and the ones that are made byte by byte are what their names say.
+//! The test plugins (guests) build, and those patched at byte level are broken where they claim.
 
 use crate::*;
 

@@ -67,7 +67,7 @@ impl Figures {
     }
 
     /// Whether all runs are recorded, no other one is, and none has moved.
-    pub fn hold(&self, counted: &[Counted]) -> bool {
+    pub fn is_within_tolerance(&self, counted: &[Counted]) -> bool {
         let is_close = |it: &Counted| {
             self.of(it).is_some_and(|figure| figure.is_within(it, TOLERANCE_PERCENT))
         };
@@ -147,19 +147,23 @@ mod tests {
     #[test]
     fn a_figure_holds_within_five_percent_up_and_down() {
         for (instructions, holds) in [(949, false), (950, true), (1_050, true), (1_051, false)] {
-            assert_eq!(recorded(1_000).hold(&[counted(instructions)]), holds, "{instructions}");
+            assert_eq!(
+                recorded(1_000).is_within_tolerance(&[counted(instructions)]),
+                holds,
+                "{instructions}"
+            );
         }
         let allocations = Counted { allocations: 106, ..counted(1_000) };
-        assert!(!recorded(1_000).hold(&[allocations]));
+        assert!(!recorded(1_000).is_within_tolerance(&[allocations]));
         let bytes = Counted { bytes: 5_000, ..counted(1_000) };
-        assert!(!recorded(1_000).hold(&[bytes]));
+        assert!(!recorded(1_000).is_within_tolerance(&[bytes]));
     }
 
     #[test]
     fn a_run_without_a_figure_and_a_figure_without_a_run_do_not_hold() {
         let other = Counted { run: "render".to_owned(), ..counted(1_000) };
-        assert!(!recorded(1_000).hold(&[]));
-        assert!(!Figures::default().hold(&[counted(1_000)]));
-        assert!(!recorded(1_000).hold(&[other]));
+        assert!(!recorded(1_000).is_within_tolerance(&[]));
+        assert!(!Figures::default().is_within_tolerance(&[counted(1_000)]));
+        assert!(!recorded(1_000).is_within_tolerance(&[other]));
     }
 }

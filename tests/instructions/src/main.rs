@@ -1,5 +1,5 @@
-//! Counts the instructions and the allocations of the steps of a message, and holds them against the recorded
-//! figures: `cargo run --release -p waxwing-instructions --features valgrind`. With `--record REASON` it records them anew.
+//! Counts the instructions and the allocations of the steps of a message, and fails if one moves from the recorded
+//! baseline: `cargo run --release -p waxwing-instructions --features valgrind`. With `--record REASON` it records them anew.
 //!
 //! A count tells of a change that a clock on a busy machine cannot see. It says nothing of waiting: fsync, locks
 //! and caches are measured by `waxwing-load`.
@@ -43,7 +43,7 @@ enum Failure {
     Count(#[from] CountError),
     #[error(transparent)]
     Figures(#[from] FiguresError),
-    #[error("the runs cannot say what they allocated: {0}")]
+    #[error("allocation results cannot be read: {0}")]
     Io(#[from] io::Error),
     #[error(
         "figures moved by more than {} %; where this is wanted, record them anew with \
@@ -83,7 +83,7 @@ fn count(record: Option<&str>) -> Result<(), Failure> {
     }
     match record {
         Some(reason) => Ok(figures.record(counted, reason)?),
-        None if figures.hold(&counted) => Ok(()),
+        None if figures.is_within_tolerance(&counted) => Ok(()),
         None => Err(Failure::Moved),
     }
 }

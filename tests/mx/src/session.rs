@@ -111,7 +111,7 @@ impl Session {
             let (line, ended) = self.wire.line().await?;
             self.behaviour = self.changes.borrow_and_update().clone();
             self.note(Speaker::Client, &line);
-            self.judge(&line, ended);
+            self.note_violation(&line, ended);
             self.command(&line).await?;
         }
     }
@@ -298,7 +298,7 @@ impl Session {
     }
 
     /// Notes what a client may not do.
-    fn judge(&self, line: &str, ended: LineEnd) {
+    fn note_violation(&self, line: &str, ended: LineEnd) {
         let more = !self.wire.rest().is_empty();
         let verb = line.split(' ').next().unwrap_or_default().to_ascii_uppercase();
         let pipelines = self.helo.is_some() && self.behaviour.offers("PIPELINING");

@@ -11,7 +11,7 @@ mod tests;
 
 use super::field::{decode_word, decode_words};
 use crate::address::{EmailAddress, InvalidAddress};
-use scan::{Piece, Scanner, Word};
+use scan::{Scanner, Token, Word};
 
 /// An address, and the name that it is shown with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,9 +63,6 @@ pub enum InvalidMailbox {
 }
 
 /// Reads a value that is on one line ([`unfold`](super::field::unfold)): at least one mailbox.
-///
-/// # Errors
-/// The first fault of the value.
 pub fn mailboxes(value: &str) -> Result<Vec<Mailbox>, InvalidMailbox> {
     if value.chars().any(|c| is_unsafe(c) && c != '\t') {
         return Err(InvalidMailbox::Control);
@@ -90,14 +87,14 @@ fn mailbox(scanner: &mut Scanner<'_>) -> Result<Mailbox, InvalidMailbox> {
     loop {
         scanner.skip_space();
         let before = scanner.rest();
-        let Some(piece) = scanner.piece()? else { break };
-        match piece {
-            Piece::Comment(text) => comments.push(text),
-            Piece::Word(_) | Piece::Angle(_) if angle.is_some() => {
+        let Some(token) = scanner.token()? else { break };
+        match token {
+            Token::Comment(text) => comments.push(text),
+            Token::Word(_) | Token::Angle(_) if angle.is_some() => {
                 return Err(InvalidMailbox::AfterAddress);
             }
-            Piece::Angle(text) => angle = Some(text),
-            Piece::Word(word) => {
+            Token::Angle(text) => angle = Some(text),
+            Token::Word(word) => {
                 bare = if words.is_empty() { before } else { bare };
                 length = bare.len() - scanner.rest().len();
                 words.push(word);

@@ -172,7 +172,7 @@ pub struct QueuedDestination {
 pub type QueuePage = Page<QueuedDestination>;
 
 /// Messages to one domain that wait for the same. Those of one account, and of about one size, that are due were
-/// judged together.
+/// evaluated together.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuedGroup {

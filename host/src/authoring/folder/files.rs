@@ -206,9 +206,6 @@ impl Files {
     }
 
     /// Adds a file, if it says something of a template.
-    ///
-    /// # Errors
-    /// It looks like one that does, and is none.
     pub fn add(&mut self, path: String, bytes: Vec<u8>) -> Result<(), FolderError> {
         match text_of(&path, bytes) {
             Ok(None) => Ok(()),
@@ -236,9 +233,6 @@ impl Files {
 
     /// The templates, layouts and partials, in the order in which they can be published: a partial stands behind those
     /// that it calls.
-    ///
-    /// # Errors
-    /// Everything that is wrong with them.
     pub fn entries(&self) -> Result<Vec<Entry>, FolderError> {
         let mut all: BTreeMap<(u8, String), Gathered> = BTreeMap::new();
         let mut errors = Vec::new();

@@ -126,9 +126,6 @@ const RENAMED: [(&str, &str); 2] = [("required_plan", "requiredPlan"), ("variabl
 
 impl FileKind {
     /// What the file says, as members of a draft.
-    ///
-    /// # Errors
-    /// It is not of its form.
     pub fn members(&self, text: &str, locale: Option<&LocaleTag>) -> Result<Value, FileFault> {
         let one = |value: Value| Map::from_iter([(self.member.to_owned(), value)]);
         let members = match self.content {
@@ -246,9 +243,6 @@ fn put(
 }
 
 /// A draft of what files say.
-///
-/// # Errors
-/// Everything that is wrong with it.
 pub fn source_of(
     mut body: Map<String, Value>,
     kind: TemplateKind,

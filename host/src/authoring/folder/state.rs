@@ -19,9 +19,6 @@ pub struct State {
 
 impl State {
     /// That of a folder; empty where nothing was pulled or pushed yet.
-    ///
-    /// # Errors
-    /// The file is not of its form.
     pub fn of(files: &Files) -> Result<Self, FolderError> {
         let Some(text) = files.text(STATE) else { return Ok(Self::default()) };
         let digests = serde_json::from_str(text).map_err(|error| FolderError::Malformed {

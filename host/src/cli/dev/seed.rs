@@ -13,7 +13,7 @@ use crate::authoring::error::AuthoringError;
 use crate::authoring::folder::{self, ExistingLayout};
 use crate::authoring::{Authoring, PublishOptions};
 use crate::cli::error::CliError;
-use crate::cli::starter;
+use crate::cli::publish_folder::{place, publish};
 use crate::credit::{Credits, EntryKind};
 use crate::domain::look_alike::LookAlikes;
 use crate::domain::state::DomainKind;
@@ -140,13 +140,13 @@ async fn templates(running: &RunningServer, account: AccountId) -> Result<(), Cl
     let (store, plugins) = (running.store.clone(), Arc::clone(&running.plugins));
     let authoring = Authoring::new(store, plugins, running.clock.clone());
     for (slug, folder) in folder::starters()? {
-        match authoring.find(&starter::place(account, &slug)).await {
+        match authoring.find(&place(account, &slug)).await {
             Ok(row) if row.published.is_some() => continue,
             Ok(_) | Err(AuthoringError::Missing { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        let (folder, options) = ((&folder, ExistingLayout::Kept), PublishOptions::default());
-        starter::publish(&authoring, account, &slug, folder, &options).await?;
+        let (existing, options) = (ExistingLayout::Kept, PublishOptions::default());
+        publish(&authoring, account, &slug, &folder, existing, &options).await?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use super::scaffold::project::Project;
 use crate::cli::output;
 use crate::plugin::files::Directory;
 use crate::plugin::slot::{SlotConfig, SlotName};
-use crate::plugin::validation::{Candidate, UNOBSERVED};
+use crate::plugin::validation::{UNOBSERVED, ValidationInput};
 use source::Source;
 
 /// Changes that come so soon after one another are one.
@@ -166,7 +166,7 @@ impl Loop {
             Some(text) => SlotConfig::parse(&self.slot, text)?,
             None => SlotConfig::default(),
         };
-        let candidate = Candidate {
+        let candidate = ValidationInput {
             slot: self.slot.clone(),
             component: Some(component.clone()),
             signature: None,

@@ -10,7 +10,7 @@ use super::local_validation::{ToolHost, read};
 use super::scaffold::project::{Project, ProjectKind};
 use crate::plugin::ReadError;
 use crate::plugin::slot::{SlotConfig, SlotName};
-use crate::plugin::validation::Candidate;
+use crate::plugin::validation::ValidationInput;
 use crate::plugin::{Artifact, Kind};
 
 /// A component, and what holds for it.
@@ -37,7 +37,7 @@ pub struct Subject {
     pub path: PathBuf,
     pub artifact: Artifact,
     /// What is to be validated.
-    pub candidate: Candidate,
+    pub candidate: ValidationInput,
     /// Where its golden cases are, if it has any.
     pub cases: PathBuf,
 }
@@ -81,7 +81,7 @@ impl Which {
             Some(file) => Some(text(&file)?),
             None => None,
         };
-        let candidate = Candidate {
+        let candidate = ValidationInput {
             slot,
             component: Some(artifact.clone()),
             signature,

@@ -43,8 +43,8 @@ pub struct Keygen {
   waxwing plugin sign prices.wasm --key release.key
   waxwing plugin install prices.wasm --slot plan-policy
 
-The signature goes into prices.sig. `waxwing plugin install` brings it along; who copies files puts
-it beside the component, before the component.")]
+The signature goes into prices.sig. `waxwing plugin install` uploads it too; when copying by hand,
+copy the .sig first.")]
 pub struct Sign {
     /// The component
     component: PathBuf,
@@ -85,9 +85,9 @@ pub fn keygen(keygen: &Keygen) -> Result<(), ToolError> {
     })?;
     let public = key.public();
     let value = json!({"file": path.display().to_string(), "publicKey": public});
-    keygen.output.one(&value, || {
-        format!("{}: the secret key, for your eyes only\n{public}", path.display())
-    });
+    keygen
+        .output
+        .one(&value, || format!("{}: secret key (keep it private)\n{public}", path.display()));
     Ok(())
 }
 
@@ -112,18 +112,18 @@ pub fn sign(sign: &Sign) -> Result<(), ToolError> {
 }
 
 /// Checks a signature.
-pub fn verified(asked: &Verify) -> Result<(), ToolError> {
-    let key = public_key(&asked.key)?;
-    let component = artifact(&asked.component, MAX_COMPONENT_BYTES)?;
-    let beside = asked.component.with_extension("sig");
-    let signature = match &asked.signature {
+pub fn verify_command(args: &Verify) -> Result<(), ToolError> {
+    let key = public_key(&args.key)?;
+    let component = artifact(&args.component, MAX_COMPONENT_BYTES)?;
+    let beside = args.component.with_extension("sig");
+    let signature = match &args.signature {
         Some(file) => Some(text(file)?),
         None if beside.exists() => Some(text(&beside)?),
         None => None,
     };
     verify(&component, signature.as_deref(), &[key])?;
     let value = json!({"ok": true, "digest": component.digest()});
-    asked.output.one(&value, || format!("signed by that key: {}", component.digest()));
+    args.output.one(&value, || format!("valid signature by this key: {}", component.digest()));
     Ok(())
 }
 

@@ -36,6 +36,14 @@ pub struct Test {
     tools: Tools,
 }
 
+/// What becomes of answers that a case does not expect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OtherAnswers {
+    Reported,
+    /// They are what the case expects from now on.
+    Written,
+}
+
 /// What became of a case.
 #[derive(Debug)]
 enum Outcome {
@@ -63,9 +71,10 @@ pub async fn run(test: Test) -> Result<(), ToolError> {
     if golden.is_empty() {
         return Err(ToolError::NoCases { cases: subject.cases });
     }
+    let other = if test.update { OtherAnswers::Written } else { OtherAnswers::Reported };
     let mut report = Vec::new();
     for case in &golden {
-        let outcome = outcome(&host, &subject, &validated, case, test.update).await?;
+        let outcome = outcome(&host, &subject, &validated, case, other).await?;
         if !test.tools.output.is_json() {
             output::say(line(&case.name, &outcome));
         }
@@ -91,7 +100,7 @@ async fn outcome(
     subject: &Subject,
     validated: &InstalledPlugin,
     case: &Case,
-    update: bool,
+    other: OtherAnswers,
 ) -> Result<Outcome, ToolError> {
     let answered = match case.call.settings.clone() {
         None => validated.dry_run(&case.call).await,
@@ -108,7 +117,7 @@ async fn outcome(
         case.expected.as_ref().map(|expected| golden_cases::answer_differences(expected, &answer));
     match lines {
         Some(lines) if lines.is_empty() => return Ok(Outcome::Held),
-        Some(_) | None if update => {}
+        Some(_) | None if other == OtherAnswers::Written => {}
         Some(lines) => return Ok(Outcome::Differs(lines)),
         None => return Ok(Outcome::New),
     }

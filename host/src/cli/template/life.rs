@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::super::error::CliError;
 use super::super::open::{Opened, Target};
 use super::super::output::text;
-use super::super::starter::AUTHOR;
+use super::super::publish_folder::AUTHOR;
 use super::disk;
 use crate::api::shapes::{
     DeletedTemplate, PublishedTemplate, Template, TemplatePreview, TemplateVersionSummary,

@@ -50,7 +50,7 @@ fn a_bad_or_missing_required_key_hides_no_other_fault_of_its_table() {
 }
 
 #[test]
-fn a_thing_that_cannot_be_read_is_not_judged_by_what_stands_in_for_it() {
+fn a_thing_that_cannot_be_read_is_not_checked_by_its_stand_in() {
     assert_faults(
         "[http]\nlisten = \"127.0.0.1:2587\"\n[smtp]\nlisten_starttls = 7\n",
         &[],

@@ -13,7 +13,7 @@ use lettre::transport::smtp::response::{Code, Response};
 use tokio::net::TcpStream;
 
 use crate::delivery::lock::lock;
-use crate::delivery::outcome::{AddressJudgement, Contact, Outcome, ReplyCode, Report, RouteTaken};
+use crate::delivery::outcome::{AddressVerdict, Contact, Outcome, ReplyCode, Report, RouteTaken};
 use crate::mail::sandbox_path;
 use crate::message::address::EmailAddress;
 use crate::store::records::Lease;
@@ -53,7 +53,7 @@ impl Sandbox {
             Ok(Err(AttemptError::Smtp(error))) => {
                 let outcome = match error.status().map(reply) {
                     Some(reply) if error.is_permanent() => {
-                        Outcome::Bounced(reply, AddressJudgement::Unjudged)
+                        Outcome::Bounced(reply, AddressVerdict::Undecided)
                     }
                     reply => Outcome::deferred(reply),
                 };

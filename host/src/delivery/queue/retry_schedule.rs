@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::delivery::outcome::{
-    AddressJudgement, Backoff, Contact, Deferral, FailureReason, Outcome, Report,
+    AddressVerdict, Backoff, Contact, Deferral, FailureReason, Outcome, Report,
 };
 use crate::id::MessageId;
 use crate::store::records::{
@@ -91,14 +91,14 @@ impl RetrySchedule {
             message_id: Some(lease.message_id),
             expires_at: self.suppressed_for.map(|it| now.after(it)),
         };
-        let (class, suppresses) = match outcome.address_judgement() {
-            AddressJudgement::Unjudged => (BounceClass::Refused, Suppresses::Nobody),
-            AddressJudgement::Suspect => {
+        let (class, suppresses) = match outcome.address_verdict() {
+            AddressVerdict::Undecided => (BounceClass::Refused, Suppresses::Nobody),
+            AddressVerdict::Suspect => {
                 let (since, until) = (now.before(SUSPICION), now.before(SUSPICION_AFTER));
                 let new = suppression();
                 (BounceClass::Unclear, Suppresses::AfterAnotherFailure { new, since, until })
             }
-            AddressJudgement::Dead => (BounceClass::Hard, Suppresses::Now(suppression())),
+            AddressVerdict::Dead => (BounceClass::Hard, Suppresses::Now(suppression())),
         };
         let (verdict, reason) = match &outcome {
             Outcome::Delivered(_) => (AfterAttempt::Delivered, said.clone()),
@@ -360,9 +360,9 @@ mod tests {
     fn a_dead_address_is_suppressed_and_a_refused_message_is_not() {
         let now = Timestamp::from_millis(0).after(SUSPICION);
         let lease = lease(1);
-        let settle = |address_judgement| {
+        let settle = |address_verdict| {
             let reply = ReplyCode { code: 550, enhanced: None };
-            let outcome = Outcome::Bounced(reply, address_judgement);
+            let outcome = Outcome::Bounced(reply, address_verdict);
             let report = Report::new(outcome, Some(RouteTaken::Direct), "550 no");
             let schedule = RetrySchedule::default().suppressing_for(Some(Duration::from_hours(1)));
             let settlement = schedule.settle(&lease, report, now, now);
@@ -371,10 +371,9 @@ mod tests {
             };
             (class, suppresses)
         };
-        let unjudged = (BounceClass::Refused, Suppresses::Nobody);
-        assert_eq!(settle(AddressJudgement::Unjudged), unjudged);
-        let (BounceClass::Hard, Suppresses::Now(suppression)) = settle(AddressJudgement::Dead)
-        else {
+        let undecided = (BounceClass::Refused, Suppresses::Nobody);
+        assert_eq!(settle(AddressVerdict::Undecided), undecided);
+        let (BounceClass::Hard, Suppresses::Now(suppression)) = settle(AddressVerdict::Dead) else {
             panic!("suppressed")
         };
         assert_eq!(suppression.address, "b@example.com");
@@ -382,6 +381,6 @@ mod tests {
         let (since, until) = (Timestamp::from_millis(0), now.before(SUSPICION_AFTER));
         let new = suppression;
         let later = (BounceClass::Unclear, Suppresses::AfterAnotherFailure { new, since, until });
-        assert_eq!(settle(AddressJudgement::Suspect), later);
+        assert_eq!(settle(AddressVerdict::Suspect), later);
     }
 }

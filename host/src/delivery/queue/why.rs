@@ -63,7 +63,7 @@ pub struct WhyMessage {
 #[derive(Debug)]
 pub struct WhyDomain {
     /// What its messages wait for, each with their number. Messages of one account, and of about one size, that are
-    /// due were judged together; two entries may have the same reason.
+    /// due were evaluated together; two entries may have the same reason.
     pub groups: Vec<(WhyMessage, u32)>,
     /// Hosts that fail and recover together: the mail exchangers of the domain, or smarthosts. None where no mail
     /// was on its way there lately.
@@ -119,9 +119,6 @@ impl WhyMessage {
 }
 
 /// Why that message waits, with what the queue holds of it; none where nothing is left to be delivered.
-///
-/// # Errors
-/// The database failed.
 pub async fn message(
     id: MessageId,
     store: &Store,
@@ -143,9 +140,6 @@ pub async fn message(
 }
 
 /// Why mail to that domain waits; none where nothing waits and the server knows nothing of it.
-///
-/// # Errors
-/// The database failed.
 pub async fn domain(
     domain: &str,
     store: &Store,
@@ -185,9 +179,6 @@ pub async fn domain(
 }
 
 /// Destinations for which mail waits, by name, behind `after`, from `from` on.
-///
-/// # Errors
-/// The database failed.
 pub async fn destinations(
     (after, from): (&str, &str),
     limit: u32,
@@ -326,10 +317,7 @@ fn routes(
             hosts.push(found.with_one_health.clone());
             None
         }
-        Some(
-            MxResolution::PermanentFailure { reason, .. }
-            | MxResolution::TemporaryFailure { reason },
-        ) => Some(reason.clone()),
+        Some(MxResolution::Failed(failure)) => Some(failure.reason().to_owned()),
         None => None,
     };
     (hosts, unresolved)

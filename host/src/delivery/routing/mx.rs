@@ -3,16 +3,18 @@
 
 mod addresses;
 mod candidates;
+mod lookup_failure;
 mod mta_sts_fetch;
-mod no_hosts;
 mod single_flight;
 mod sts_policies;
+mod ttl;
 
 #[cfg(test)]
 mod tests;
 
 pub use addresses::AddressFamilies;
 pub use candidates::operator;
+pub use lookup_failure::LookupFailure;
 pub use mta_sts_fetch::{StsFetchSettings, StsPolicyFetcher};
 pub use sts_policies::StsPolicies;
 
@@ -32,34 +34,20 @@ use crate::message::waits_for::Hosts;
 
 use addresses::{AddressLookup, addresses};
 use candidates::{Candidate, Candidates};
-use no_hosts::{MAX_TTL, NoHosts};
 use single_flight::SingleFlight;
 use sts_policies::AppliedPolicy;
+use ttl::{MAX_TTL, MIN_TTL, PERMANENT_FAILURE_TTL, STALE_TTL, TEMPORARY_FAILURE_TTL};
 
 const MAX_CACHED_DOMAINS: u64 = 100_000;
 const MAX_HOSTS: usize = 16;
 /// Parallel address lookups for the hosts of a domain, at most.
 const MAX_PARALLEL_LOOKUPS: usize = 4;
-const MIN_TTL: Duration = Duration::from_secs(30);
-/// How long expired hosts serve while a new lookup runs.
-const STALE_TTL: Duration = Duration::from_mins(5);
-/// How long failures are cached.
-const PERMANENT_FAILURE_TTL: Duration = Duration::from_mins(5);
-const TEMPORARY_FAILURE_TTL: Duration = Duration::from_secs(30);
 
 /// The result of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MxResolution {
     Hosts(Arc<MxHosts>),
-    /// The domain accepts no mail, or not from here.
-    PermanentFailure {
-        failure: FailureReason,
-        reason: String,
-    },
-    /// The domain cannot be resolved now.
-    TemporaryFailure {
-        reason: String,
-    },
+    Failed(LookupFailure),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +110,7 @@ pub struct MxResolver {
 /// Valid only between two moments, so that a clock that is set back makes nothing last longer.
 #[derive(Debug, Clone)]
 struct CachedResolution {
-    exchange: Arc<MxResolution>,
+    resolution: Arc<MxResolution>,
     from: Timestamp,
     until: Timestamp,
 }
@@ -145,7 +133,7 @@ impl MxResolver {
     pub fn known(&self, domain: &str) -> Option<Arc<MxResolution>> {
         let known = self.known.get(domain)?;
         let now = self.clock.now();
-        (known.from <= now && now < known.until).then_some(known.exchange)
+        (known.from <= now && now < known.until).then_some(known.resolution)
     }
 
     /// The cached result, or hosts that expired some minutes ago: mail goes on while a new lookup
@@ -154,19 +142,18 @@ impl MxResolver {
     pub fn usable(&self, domain: &str) -> Option<Arc<MxResolution>> {
         let known = self.known.get(domain)?;
         let now = self.clock.now();
-        let until = match *known.exchange {
+        let until = match *known.resolution {
             MxResolution::Hosts(_) => known.until.after(STALE_TTL),
-            MxResolution::PermanentFailure { .. } | MxResolution::TemporaryFailure { .. } => {
-                known.until
-            }
+            MxResolution::Failed(_) => known.until,
         };
-        (known.from <= now && now < until).then_some(known.exchange)
+        (known.from <= now && now < until).then_some(known.resolution)
     }
 
     /// Whether the cache holds hosts or a permanent failure of a domain.
     #[must_use]
     pub fn knows_where(&self, domain: &str) -> bool {
-        self.known(domain).is_some_and(|it| !matches!(*it, MxResolution::TemporaryFailure { .. }))
+        self.known(domain)
+            .is_some_and(|it| !matches!(*it, MxResolution::Failed(LookupFailure::Temporary { .. })))
     }
 
     /// Looks a domain up unless it is cached; parallel calls share one lookup. Dropping the future
@@ -177,32 +164,33 @@ impl MxResolver {
         if let Some(known) = self.known(domain) {
             return known;
         }
-        let (exchange, keep) = match Box::pin(self.find(domain)).await {
+        let (resolution, keep) = match Box::pin(self.find(domain)).await {
             Ok((hosts, keep)) => {
                 (MxResolution::Hosts(Arc::new(hosts)), keep.clamp(MIN_TTL, MAX_TTL))
             }
-            Err(NoHosts::PermanentFailure { failure, reason }) => {
-                (MxResolution::PermanentFailure { failure, reason }, PERMANENT_FAILURE_TTL)
-            }
-            Err(NoHosts::TemporaryFailure { reason }) => {
-                (MxResolution::TemporaryFailure { reason }, TEMPORARY_FAILURE_TTL)
+            Err(failure) => {
+                let keep = match failure {
+                    LookupFailure::Permanent { .. } => PERMANENT_FAILURE_TTL,
+                    LookupFailure::Temporary { .. } => TEMPORARY_FAILURE_TTL,
+                };
+                (MxResolution::Failed(failure), keep)
             }
         };
-        let exchange = Arc::new(exchange);
+        let resolution = Arc::new(resolution);
         let from = self.clock.now();
         let known =
-            CachedResolution { exchange: Arc::clone(&exchange), from, until: from.after(keep) };
+            CachedResolution { resolution: Arc::clone(&resolution), from, until: from.after(keep) };
         self.known.insert(domain.to_owned(), known);
-        exchange
+        resolution
     }
 
     /// The hosts of a domain, and how long they may be kept.
-    async fn find(&self, domain: &str) -> Result<(MxHosts, Duration), NoHosts> {
+    async fn find(&self, domain: &str) -> Result<(MxHosts, Duration), LookupFailure> {
         if domain.starts_with('[') {
             return Ok((self.literal(domain)?, MAX_TTL));
         }
         let Ok(domain) = domain.parse::<DomainName>() else {
-            return Err(NoHosts::permanent(
+            return Err(LookupFailure::permanent(
                 FailureReason::BadDestination,
                 format!("{domain} is no domain of mail"),
             ));
@@ -233,7 +221,7 @@ impl MxResolver {
         &self,
         candidates: Vec<&'a Candidate>,
         domain: &str,
-    ) -> Result<(Vec<(&'a Candidate, Vec<IpAddr>)>, Duration), NoHosts> {
+    ) -> Result<(Vec<(&'a Candidate, Vec<IpAddr>)>, Duration), LookupFailure> {
         let MxSettings { addresses: families, reach, .. } = self.settings;
         let names = || candidates.iter().map(|it| it.name.as_str());
         let mut found = Vec::with_capacity(candidates.len());
@@ -266,34 +254,34 @@ impl MxResolver {
             // One host is unresolved: the result is cached only briefly.
             (Some(_), _) if !hosts.is_empty() => Ok((hosts, TEMPORARY_FAILURE_TTL)),
             (None, _) if !hosts.is_empty() => Ok((hosts, keep)),
-            (Some((name, failure)), _) => Err(NoHosts::temporary(format!(
+            (Some((name, failure)), _) => Err(LookupFailure::temporary(format!(
                 "the addresses of {name} cannot be found: {failure}"
             ))),
             (None, Some(name)) => {
                 let reason = format!("{name}, a mail host of {domain}, has no public address");
-                Err(NoHosts::permanent(no_address, reason))
+                Err(LookupFailure::permanent(no_address, reason))
             }
             (None, None) => {
                 let reason = format!("no mail host of {domain} has an address");
-                Err(NoHosts::permanent(no_address, reason))
+                Err(LookupFailure::permanent(no_address, reason))
             }
         }
     }
 
     /// The host that an address literal is (RFC 5321 section 4.1.3).
-    fn literal(&self, text: &str) -> Result<MxHosts, NoHosts> {
+    fn literal(&self, text: &str) -> Result<MxHosts, LookupFailure> {
         let address = address_of(text).ok_or_else(|| {
-            NoHosts::permanent(FailureReason::BadDestination, format!("{text} is no address"))
+            LookupFailure::permanent(FailureReason::BadDestination, format!("{text} is no address"))
         })?;
         if !self.settings.reach.allows(address) {
-            return Err(NoHosts::permanent(
+            return Err(LookupFailure::permanent(
                 FailureReason::NoRoute,
                 format!("{text} is no public address"),
             ));
         }
         if !self.settings.addresses.has(address) {
             let reason = format!("{text} cannot be reached from here: no address of its kind");
-            return Err(NoHosts::permanent(FailureReason::NoRoute, reason));
+            return Err(LookupFailure::permanent(FailureReason::NoRoute, reason));
         }
         let name = match address {
             IpAddr::V4(address) => format!("[{address}]"),
@@ -310,13 +298,13 @@ fn allowed<'a>(
     candidates: &'a Candidates,
     policy: Option<&StsPolicy>,
     domain: &str,
-) -> Result<Vec<&'a Candidate>, NoHosts> {
+) -> Result<Vec<&'a Candidate>, LookupFailure> {
     let enforced = policy.filter(|it| it.is_enforced());
     let may = |it: &&Candidate| enforced.is_none_or(|policy| policy.allows(&it.name));
     let allowed: Vec<&Candidate> = candidates.hosts.iter().filter(may).take(MAX_HOSTS).collect();
     if allowed.is_empty() {
         let first = candidates.hosts.first().map_or("", |it| it.name.as_str());
-        return Err(NoHosts::temporary(format!(
+        return Err(LookupFailure::temporary(format!(
             "the MTA-STS policy of {domain} allows none of its mail hosts, such as {first}"
         )));
     }

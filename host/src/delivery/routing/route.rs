@@ -8,9 +8,7 @@ use crate::delivery::limits::Limits;
 use crate::delivery::smtp::{Login, Security};
 use crate::domain::name::DomainName;
 use crate::id::AccountId;
-
-/// The lane of messages that may only reach the sandbox inbox.
-pub const SANDBOX: &str = "sandbox";
+use crate::message::waits_for::SANDBOX;
 
 /// The operator's routing rules.
 #[derive(Debug, Clone)]

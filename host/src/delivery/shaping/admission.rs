@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use super::backoff::Whose;
+use super::backoff::HostTrust;
 use super::destination::{Destination, Destinations, Slot, SlotRequest};
 use super::memory_budget::{MemoryBudget, Reputation, SMALL_MESSAGE};
 use super::probation::Probation;
@@ -17,10 +17,10 @@ use super::round_skips::{Bottleneck, RoundSkips};
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::limits::Limits;
 use crate::delivery::outcome::{Deferral, Outcome, Report, RouteTaken};
-use crate::delivery::routing::mx::{MxHosts, MxResolution, MxResolver, operator};
-use crate::delivery::routing::route::{Route, RouteKey, Routes, SANDBOX, Smarthost};
+use crate::delivery::routing::mx::{LookupFailure, MxHosts, MxResolution, MxResolver, operator};
+use crate::delivery::routing::route::{Route, RouteKey, Routes, Smarthost};
 use crate::id::{AccountId, fill_random};
-use crate::message::waits_for::{Hosts, WaitsFor};
+use crate::message::waits_for::{Hosts, SANDBOX, WaitsFor};
 use crate::store::records::Due;
 
 /// Leaves the inbox's other sessions to clients of its SMTP port.
@@ -101,11 +101,11 @@ impl AdmissionControl {
     /// Decides whether a due message may be leased now, and takes its slot.
     #[must_use]
     pub fn admit(&self, due: &Due, skips: &mut RoundSkips) -> Admission {
-        let found = self.decide(due, skips, Purpose::Start);
-        if let Admission::Wait(reason, Some(behind)) = &found {
+        let admission = self.decide(due, skips, Purpose::Start);
+        if let Admission::Wait(reason, Some(behind)) = &admission {
             skips.note(reason, behind);
         }
-        found
+        admission
     }
 
     /// What [`Self::admit`] would decide now; nothing is counted.
@@ -118,10 +118,10 @@ impl AdmissionControl {
     }
 
     fn decide(&self, due: &Due, skips: &RoundSkips, purpose: Purpose) -> Admission {
-        let book = self.routes.load();
-        let (key, route) = book.routes.select(due.account_id, &due.lane);
+        let routing = self.routes.load();
+        let (key, route) = routing.routes.select(due.account_id, &due.lane);
         let smarthosts = match route {
-            Route::Direct => return self.direct(due, &book, skips, purpose),
+            Route::Direct => return self.direct(due, &routing, skips, purpose),
             Route::Sandbox => None,
             Route::Smarthosts(smarthosts) => Some(smarthosts),
         };
@@ -132,7 +132,7 @@ impl AdmissionControl {
         let found = match smarthosts {
             None => self
                 .sandbox(due, purpose)
-                .and_then(|slot| self.ready(slot, due, purpose))
+                .and_then(|slot| self.add_permits(slot, due, purpose))
                 .map(Plan::Sandbox),
             Some(smarthosts) if smarthosts.is_empty() => {
                 let words = "no smarthost is configured for this route";
@@ -173,15 +173,16 @@ impl AdmissionControl {
     /// message without a slot has one then.
     #[must_use]
     pub fn sole_bottleneck(&self) -> Option<Bottleneck> {
-        let book = self.routes.load();
-        let is_one = book.routes.rules.is_empty() && !matches!(book.routes.default, Route::Direct);
+        let routing = self.routes.load();
+        let is_one =
+            routing.routes.rules.is_empty() && !matches!(routing.routes.default, Route::Direct);
         is_one.then_some(Bottleneck::Route(RouteKey::Default))
     }
 
     /// A slot at a further smarthost, for a message that the first one did not take.
     #[must_use]
     pub fn further_slot(&self, smarthost: &Smarthost, account: AccountId) -> Option<Slot> {
-        let slot = self.at(smarthost, account, None, Purpose::Start).ok()?;
+        let slot = self.slot_at_smarthost(smarthost, account, None, Purpose::Start).ok()?;
         slot.destination.count_against_rate(Purpose::Start).is_ok().then_some(slot)
     }
 
@@ -221,10 +222,7 @@ impl AdmissionControl {
                     hosts.hosts.first().map(|it| BoundsOf::Operator(operator(&it.name)))
                 }
                 Some(MxResolution::Hosts(hosts)) => Some(BoundsOf::Operator(hosts.group.clone())),
-                Some(
-                    MxResolution::PermanentFailure { .. } | MxResolution::TemporaryFailure { .. },
-                )
-                | None => None,
+                Some(MxResolution::Failed(_)) | None => None,
             },
         }
     }
@@ -232,12 +230,13 @@ impl AdmissionControl {
     /// Whether no route has that smarthost any more.
     #[must_use]
     pub fn is_removed_smarthost(&self, name: &str) -> bool {
-        let book = self.routes.load();
-        let routes = book.routes.rules.iter().map(|rule| &rule.route);
-        let mut smarthosts = routes.chain([&book.routes.default]).flat_map(|route| match route {
-            Route::Smarthosts(smarthosts) => &smarthosts[..],
-            Route::Sandbox | Route::Direct => &[],
-        });
+        let routing = self.routes.load();
+        let routes = routing.routes.rules.iter().map(|rule| &rule.route);
+        let mut smarthosts =
+            routes.chain([&routing.routes.default]).flat_map(|route| match route {
+                Route::Smarthosts(smarthosts) => &smarthosts[..],
+                Route::Sandbox | Route::Direct => &[],
+            });
         !smarthosts.any(|it| it.name == name)
     }
 
@@ -246,15 +245,17 @@ impl AdmissionControl {
     #[must_use]
     pub fn waiting_for_same(&self, known: &WaitsFor) -> BTreeSet<WaitsFor> {
         let waits_for = |it: &Smarthost| WaitsFor::Hosts { hosts: hosts_of(it), account: None };
-        let book = self.routes.load();
-        let routes = book.routes.rules.iter().map(|rule| &rule.route);
+        let routing = self.routes.load();
+        let routes = routing.routes.rules.iter().map(|rule| &rule.route);
         let routes =
-            routes.chain(std::iter::once(&book.routes.default)).filter_map(|route| match route {
-                Route::Smarthosts(smarthosts) => {
-                    Some(smarthosts.iter().map(waits_for).collect::<BTreeSet<_>>())
-                }
-                Route::Sandbox | Route::Direct => None,
-            });
+            routes.chain(std::iter::once(&routing.routes.default)).filter_map(
+                |route| match route {
+                    Route::Smarthosts(smarthosts) => {
+                        Some(smarthosts.iter().map(waits_for).collect::<BTreeSet<_>>())
+                    }
+                    Route::Sandbox | Route::Direct => None,
+                },
+            );
         let own = BTreeSet::from([known.clone()]);
         routes.filter(|it| it.contains(known)).fold(own, |all, others| &all | &others)
     }
@@ -273,7 +274,7 @@ impl AdmissionControl {
             name: SANDBOX,
             limits: SANDBOX_LIMITS,
             hosts: &Hosts::Sandbox,
-            whose: Whose::Operators,
+            trust: HostTrust::Trusted,
             account,
             requested_at,
             purpose,
@@ -281,7 +282,7 @@ impl AdmissionControl {
         self.destinations.take(&request, self.clock.now())
     }
 
-    fn at(
+    fn slot_at_smarthost(
         &self,
         smarthost: &Smarthost,
         account: AccountId,
@@ -294,7 +295,7 @@ impl AdmissionControl {
             name,
             limits,
             hosts,
-            whose: Whose::Operators,
+            trust: HostTrust::Trusted,
             account,
             requested_at,
             purpose,
@@ -304,7 +305,7 @@ impl AdmissionControl {
 
     /// Adds the permits that the attempt needs besides its slot. The rate comes last, because it
     /// cannot be given back.
-    fn ready(&self, mut slot: Slot, due: &Due, purpose: Purpose) -> Result<Slot, Reason> {
+    fn add_permits(&self, mut slot: Slot, due: &Due, purpose: Purpose) -> Result<Slot, Reason> {
         let (repute, octets) = (slot.health.repute(), due.octets.unwrap_or(0));
         if octets > SMALL_MESSAGE {
             let large = slot.destination.large_message_permit();
@@ -317,7 +318,7 @@ impl AdmissionControl {
 
     /// The same at mail exchangers. Where the first host belongs to another operator than the
     /// group, its rate counts, too.
-    fn ready_at(
+    fn add_mx_permits(
         &self,
         hosts: &MxHosts,
         mut slot: Slot,
@@ -328,7 +329,7 @@ impl AdmissionControl {
             let probation = self.probation.take(due.account_id);
             slot.permits.probation = Some(probation.ok_or(Reason::Probation)?);
         }
-        let slot = self.ready(slot, due, purpose)?;
+        let slot = self.add_permits(slot, due, purpose)?;
         let first = hosts.hosts.first().map(|it| self.operator(&it.name));
         if let Some(operator) = first.filter(|it| it.name != slot.destination.name) {
             operator.count_against_rate(purpose).map_err(Reason::OperatorRateLimit)?;
@@ -343,30 +344,30 @@ impl AdmissionControl {
         due: &Due,
         purpose: Purpose,
     ) -> Result<Plan, Reason> {
-        let mut first_to_end: Option<Reason> = None;
+        let mut earliest_wait: Option<Reason> = None;
         let order = drawn(smarthosts);
         for (at, first) in order.iter().enumerate() {
-            let slot = self.at(first, due.account_id, requested_at(due), purpose);
-            match slot.and_then(|slot| self.ready(slot, due, purpose)) {
+            let slot = self.slot_at_smarthost(first, due.account_id, requested_at(due), purpose);
+            match slot.and_then(|slot| self.add_permits(slot, due, purpose)) {
                 Ok(slot) => {
                     let others = order.iter().enumerate().filter(|(other, _)| *other != at);
                     let others = others.map(|(_, it)| (*it).clone());
                     let all = std::iter::once((*first).clone()).chain(others).collect();
                     return Ok(Plan::Smarthosts(slot, all));
                 }
-                Err(it) if first_to_end.as_ref().is_none_or(|other| end(&it) < end(other)) => {
-                    first_to_end = Some(it);
+                Err(it) if earliest_wait.as_ref().is_none_or(|other| end(&it) < end(other)) => {
+                    earliest_wait = Some(it);
                 }
                 Err(_) => {}
             }
         }
-        Err(first_to_end.unwrap_or(Reason::DestinationFull))
+        Err(earliest_wait.unwrap_or(Reason::DestinationFull))
     }
 
     fn direct(
         &self,
         due: &Due,
-        book: &RoutingTable,
+        routing: &RoutingTable,
         skips: &RoundSkips,
         purpose: Purpose,
     ) -> Admission {
@@ -375,19 +376,20 @@ impl AdmissionControl {
         } else {
             self.mx.known(&due.lane)
         };
-        let Some(exchange) = known else {
+        let Some(resolution) = known else {
             return Admission::Wait(Reason::Lookup, Some(Bottleneck::Lookup(due.lane.clone())));
         };
         let direct = Some(RouteTaken::Direct);
-        let hosts = match &*exchange {
+        let hosts = match &*resolution {
             MxResolution::Hosts(hosts) => hosts,
-            MxResolution::PermanentFailure { failure, reason } => {
-                let outcome = Outcome::Failed(*failure);
-                return Admission::Over(Report::new(outcome, direct, reason.clone()));
-            }
-            MxResolution::TemporaryFailure { reason } => {
-                let outcome = Outcome::Deferred(Deferral::UnresolvedMx(due.lane.clone()));
-                return Admission::Over(Report::new(outcome, direct, reason.clone()));
+            MxResolution::Failed(why) => {
+                let outcome = match why {
+                    LookupFailure::Permanent { failure, .. } => Outcome::Failed(*failure),
+                    LookupFailure::Temporary { .. } => {
+                        Outcome::Deferred(Deferral::UnresolvedMx(due.lane.clone()))
+                    }
+                };
+                return Admission::Over(Report::new(outcome, direct, why.reason()));
             }
         };
         // All lanes of one operator share its slots.
@@ -397,16 +399,18 @@ impl AdmissionControl {
         }
         let request = SlotRequest {
             name: &hosts.group,
-            limits: book.limits(&hosts.group),
+            limits: routing.limits(&hosts.group),
             hosts: &hosts.with_one_health,
-            whose: Whose::Others,
+            trust: HostTrust::Unproven,
             account: due.account_id,
             requested_at: requested_at(due),
             purpose,
         };
         let slot = self.destinations.take(&request, self.clock.now());
-        let reason = match slot.and_then(|slot| self.ready_at(hosts, slot, due, purpose)) {
-            Ok(slot) => return Admission::Start(Plan::Direct(slot, Arc::clone(hosts), book.port)),
+        let reason = match slot.and_then(|slot| self.add_mx_permits(hosts, slot, due, purpose)) {
+            Ok(slot) => {
+                return Admission::Start(Plan::Direct(slot, Arc::clone(hosts), routing.port));
+            }
             Err(reason) => reason,
         };
         let behind = match &reason {

@@ -42,12 +42,13 @@ pub struct Health {
     requeue: Arc<Requeue>,
 }
 
-/// Who runs hosts.
+/// Whether hosts are on probation before the first message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    /// The operator of this server: the sandbox inbox and smarthosts, which are trusted from the start.
-    Operators,
-    Others,
+pub enum HostTrust {
+    /// The sandbox inbox, and smarthosts, which the operator chose.
+    Trusted,
+    /// The mail exchangers of others.
+    Unproven,
 }
 
 /// A failure of hosts, whichever account's message met it.
@@ -146,10 +147,10 @@ pub(super) enum ProbeAdmission {
 }
 
 impl Health {
-    /// New hosts of others start on probation.
-    pub(super) fn new(hosts: Hosts, whose: Whose, requeue: Arc<Requeue>) -> Self {
+    /// New hosts without trust start on probation.
+    pub(super) fn new(hosts: Hosts, trust: HostTrust, requeue: Arc<Requeue>) -> Self {
         let recovery = Some(Recovery::default());
-        let state = State { is_trusted: whose == Whose::Operators, recovery, ..State::default() };
+        let state = State { is_trusted: trust == HostTrust::Trusted, recovery, ..State::default() };
         Self { hosts, state: Mutex::new(state), requeue }
     }
 

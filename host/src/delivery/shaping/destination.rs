@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::backoff::{Health, Probe, ProbeAdmission, Whose};
+use super::backoff::{Health, HostTrust, Probe, ProbeAdmission};
 use super::memory_budget::MemoryPermit;
 use super::probation::ProbationPermit;
 use super::reason::{Purpose, Reason};
@@ -77,7 +77,7 @@ pub struct SlotRequest<'a> {
     pub limits: Limits,
     /// The hosts whose health decides.
     pub hosts: &'a Hosts,
-    pub whose: Whose,
+    pub trust: HostTrust,
     pub account: AccountId,
     /// When an operator requested a retry: it overrides a back-off unless the hosts have failed
     /// since.
@@ -108,9 +108,6 @@ struct IdleSession {
 
 impl Destinations {
     /// Takes a slot unless the destination is full or backed off from.
-    ///
-    /// # Errors
-    /// Why there is none now.
     pub fn take(&self, request: &SlotRequest<'_>, now: Timestamp) -> Result<Slot, Reason> {
         let health = self.health(request);
         if let Some(backoff) = health.backoff(Some(request.account), now)
@@ -237,7 +234,7 @@ impl Destinations {
             return Arc::clone(health);
         }
         let (hosts, requeue) = (request.hosts.clone(), Arc::clone(&self.requeue));
-        let health = Arc::new(Health::new(hosts.clone(), request.whose, requeue));
+        let health = Arc::new(Health::new(hosts.clone(), request.trust, requeue));
         health_by_hosts.insert(hosts, Arc::clone(&health));
         health
     }

@@ -177,7 +177,7 @@ impl Wire {
 
     async fn read(&mut self, deadline: Instant) -> Result<ReplyLines, Cause> {
         loop {
-            if let Some(lines) = self.reader.next(&mut self.transcript)? {
+            if let Some(lines) = self.reader.next_reply(&mut self.transcript)? {
                 return Ok(lines);
             }
             match timeout_at(deadline, poll_fn(|cx| self.poll_fill(cx))).await {
@@ -207,7 +207,7 @@ impl Wire {
 
     /// A reply now would have no question; a goodbye needs none.
     fn expect_silence(&mut self) -> Result<(), Cause> {
-        match self.reader.next(&mut self.transcript)? {
+        match self.reader.next_reply(&mut self.transcript)? {
             None => Ok(()),
             Some(lines) if lines.code == 421 => Err(Cause::Reply(lines.into())),
             Some(_) => Err(Violation::Unsolicited.into()),
@@ -221,7 +221,7 @@ impl Wire {
         written: &mut usize,
     ) -> Poll<Result<Option<ReplyLines>, Cause>> {
         loop {
-            if let Some(lines) = self.reader.next(&mut self.transcript)? {
+            if let Some(lines) = self.reader.next_reply(&mut self.transcript)? {
                 return Poll::Ready(Ok(Some(lines)));
             }
             let Some(stream) = &mut self.stream else { return Poll::Ready(Err(closed())) };
@@ -253,7 +253,7 @@ impl Wire {
         let mut octets = [MaybeUninit::uninit(); READ];
         let mut buffer = ReadBuf::uninit(&mut octets);
         ready!(Pin::new(stream).poll_read(cx, &mut buffer))?;
-        self.reader.take(buffer.filled());
+        self.reader.push(buffer.filled());
         Poll::Ready(Ok(buffer.filled().len()))
     }
 }

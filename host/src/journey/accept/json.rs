@@ -43,9 +43,6 @@ pub fn parse(body: &[u8]) -> Result<Value, Vec<Fault>> {
 }
 
 /// The same; faults of the whole text call it `what`.
-///
-/// # Errors
-/// As for [`parse`].
 pub fn parse_called(text: &[u8], what: &str) -> Result<Value, Vec<Fault>> {
     let (value, nul) = read(text, Tree, what)?;
     if nul == Nul::None {
@@ -57,9 +54,6 @@ pub fn parse_called(text: &[u8], what: &str) -> Result<Value, Vec<Fault>> {
 }
 
 /// Parses a body that sends one message, or several.
-///
-/// # Errors
-/// As for [`parse`].
 pub fn parse_body(text: &[u8]) -> Result<Body, Vec<Fault>> {
     match read(text, Whole { octets: text.len() }, BODY)? {
         (body, Nul::None) => Ok(body),

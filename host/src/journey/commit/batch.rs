@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::decide::{Rules, decide};
 use crate::clock::{Clock, Timestamp};
 use crate::id::AccountId;
-use crate::store::records::{BodyOf, Job, JobOutcome, Slot};
+use crate::store::records::{BodyOf, Job, JobItem, JobOutcome};
 use crate::store::{RefusalRecord, SampleRecord, Store, StoreError};
 use turns::{Jobs, Turns};
 
@@ -310,28 +310,28 @@ impl Jobs for Waiting {
     }
 
     fn cost(&self) -> usize {
-        self.job.slots.iter().map(cost).sum::<usize>().max(1)
+        self.job.items.iter().map(cost).sum::<usize>().max(1)
     }
 }
 
 /// When the first message of a group is due.
 fn first_due(group: &[Waiting], now: Timestamp) -> Option<Timestamp> {
-    let slots = group.iter().flat_map(|it| &it.job.slots);
-    let due = slots.filter_map(|slot| match slot {
-        Slot::Message(message) => Some(message.send_at.unwrap_or(now)),
-        Slot::Refused(_) => None,
+    let items = group.iter().flat_map(|it| &it.job.items);
+    let due = items.filter_map(|item| match item {
+        JobItem::Message(message) => Some(message.send_at.unwrap_or(now)),
+        JobItem::Refused(_) => None,
     });
     due.min()
 }
 
 /// What a message costs a transaction, in messages of up to 16 KiB.
-fn cost(slot: &Slot) -> usize {
-    match slot {
-        Slot::Message(message) => match &message.body {
+fn cost(item: &JobItem) -> usize {
+    match item {
+        JobItem::Message(message) => match &message.body {
             BodyOf::Own(body) => 1 + body.bytes().len() / SMALL_MESSAGE_BYTES,
             BodyOf::Message(_) => 1,
         },
-        Slot::Refused(_) => 0,
+        JobItem::Refused(_) => 0,
     }
 }
 

@@ -11,8 +11,8 @@ use crate::credit::Credits;
 use crate::id::AccountId;
 use crate::message::state::MessageState;
 use crate::store::records::{
-    Acceptance, Accepted, Answer, CommitFacts, CreditEvent, CreditEventKind, Job, JobOutcome,
-    JobVerdict, NewMessage, Slot, Verdict,
+    Acceptance, Accepted, Answer, CommitFacts, CreditEvent, CreditEventKind, Job, JobItem,
+    JobOutcome, JobVerdict, NewMessage, Verdict,
 };
 
 /// Blank variables that the first event names; the decision record has all of them.
@@ -87,8 +87,8 @@ impl<'a> Deciding<'a> {
 
     fn answers(&mut self, job: &'a Job) -> Vec<Answer> {
         match self.unpaid_together(job) {
-            Some(answer) => vec![answer; job.slots.len()],
-            None => job.slots.iter().map(|slot| self.answer(job, slot)).collect(),
+            Some(answer) => vec![answer; job.items.len()],
+            None => job.items.iter().map(|item| self.answer(job, item)).collect(),
         }
     }
 
@@ -97,19 +97,19 @@ impl<'a> Deciding<'a> {
         if job.acceptance == Acceptance::Each {
             return None;
         }
-        let charged = job.slots.iter().map(|slot| match slot {
-            Slot::Message(message) => self.start(job.account_id, message).charged.0,
-            Slot::Refused(_) => 0,
+        let charged = job.items.iter().map(|item| match item {
+            JobItem::Message(message) => self.start(job.account_id, message).charged.0,
+            JobItem::Refused(_) => 0,
         });
         let required = Credits(charged.sum());
         let balance = Credits(self.facts.balances.get(&job.account_id).copied().unwrap_or(0));
         (required.0 > balance.0).then_some(Answer::Insufficient { required, balance })
     }
 
-    fn answer(&mut self, job: &'a Job, slot: &'a Slot) -> Answer {
-        let message = match slot {
-            Slot::Message(message) => message,
-            Slot::Refused(refusal) => return Answer::Refused { refusal: refusal.clone() },
+    fn answer(&mut self, job: &'a Job, item: &'a JobItem) -> Answer {
+        let message = match item {
+            JobItem::Message(message) => message,
+            JobItem::Refused(refusal) => return Answer::Refused { refusal: refusal.clone() },
         };
         let Start { state, reason, charged, due_at } = self.start(job.account_id, message);
         let balance = self.facts.balances.entry(job.account_id).or_insert(0);

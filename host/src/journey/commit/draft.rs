@@ -15,7 +15,7 @@ use crate::journey::accept::request::Request;
 use crate::journey::accept::{Step, record_step};
 use crate::store::RefusalRecord;
 use crate::store::records::{
-    Acceptance, Answer, Job, JobOutcome, NewMessage, PluginDecision, Slot,
+    Acceptance, Answer, Job, JobItem, JobOutcome, NewMessage, PluginDecision,
 };
 
 /// The messages of a request as far as they are decided.
@@ -24,7 +24,7 @@ pub(in crate::journey) struct Draft<'a> {
     commit: &'a Commit,
     sender: &'a Sender,
     request: &'a Request,
-    slots: Vec<Slot>,
+    items: Vec<JobItem>,
     /// Recorded with the answer: a request that is decided again leaves no records of its first decision.
     refusals: Vec<RefusalRecord>,
 }
@@ -35,8 +35,8 @@ impl<'a> Draft<'a> {
         sender: &'a Sender,
         request: &'a Request,
     ) -> Self {
-        let slots = Vec::with_capacity(request.items.len());
-        Self { commit, sender, request, slots, refusals: Vec::new() }
+        let items = Vec::with_capacity(request.items.len());
+        Self { commit, sender, request, items, refusals: Vec::new() }
     }
 
     /// Takes what was decided of the next message. One that is refused refuses all where the client wants all or
@@ -47,7 +47,7 @@ impl<'a> Draft<'a> {
     ) -> Result<(), Abort> {
         let refused = match decided {
             Ok(message) => {
-                self.slots.push(Slot::Message(Box::new(message)));
+                self.items.push(JobItem::Message(Box::new(message)));
                 return Ok(());
             }
             Err(Abort::Message(refused)) => self.refuse(refused),
@@ -57,7 +57,7 @@ impl<'a> Draft<'a> {
             self.record_refusals();
             return Err(Abort::Request(refused));
         }
-        self.slots.push(Slot::Refused(refused.to_json()));
+        self.items.push(JobItem::Refused(refused.to_json()));
         Ok(())
     }
 
@@ -86,19 +86,19 @@ impl<'a> Draft<'a> {
     /// Stores, charges and queues what is not refused; what the reply calls accepted is durable.
     pub(in crate::journey) async fn commit(mut self, revision: i64) -> Result<Reply, Abort> {
         self.record_refusals();
-        let refused = |slot: &Slot| match slot {
-            Slot::Refused(refusal) => Some(Answer::Refused { refusal: refusal.clone() }),
-            Slot::Message(_) => None,
+        let refused = |item: &JobItem| match item {
+            JobItem::Refused(refusal) => Some(Answer::Refused { refusal: refusal.clone() }),
+            JobItem::Message(_) => None,
         };
-        if let Some(answers) = self.slots.iter().map(refused).collect() {
+        if let Some(answers) = self.items.iter().map(refused).collect() {
             return Ok(Reply::new(answers, self.request));
         }
         // What was decided of each message, should the balance refuse it in the end.
-        let decided = |slot: &Slot| match slot {
-            Slot::Message(it) => Some((DecisionId::of(it.id), Arc::clone(&it.decisions))),
-            Slot::Refused(_) => None,
+        let decided = |item: &JobItem| match item {
+            JobItem::Message(it) => Some((DecisionId::of(it.id), Arc::clone(&it.decisions))),
+            JobItem::Refused(_) => None,
         };
-        let decided: Vec<_> = self.slots.iter().map(decided).collect();
+        let decided: Vec<_> = self.items.iter().map(decided).collect();
         let key = &self.sender.key;
         let job = Job {
             revision,
@@ -107,7 +107,7 @@ impl<'a> Draft<'a> {
             mode: key.mode,
             idempotency: self.request.idempotency.clone(),
             acceptance: self.request.acceptance,
-            slots: self.slots,
+            items: self.items,
         };
         let start = Instant::now();
         let outcome = self.commit.committer.commit(job).await;

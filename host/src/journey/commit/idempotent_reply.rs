@@ -39,9 +39,6 @@ pub async fn kept_reply(
 
 /// Answers that another key of the account may have got: a restricted key sees only those about
 /// messages that it might have sent itself.
-///
-/// # Errors
-/// The store failed.
 async fn covered(
     store: &Store,
     key: &ApiKey,

@@ -35,9 +35,6 @@ impl DomainPolicy {
     }
 
     /// The records that the domain must or should publish.
-    ///
-    /// # Errors
-    /// The plugin gave no answer.
     pub async fn require(
         &self,
         ctx: &CallContext,
@@ -56,9 +53,6 @@ impl DomainPolicy {
     }
 
     /// Judges what was seen, or asks for more.
-    ///
-    /// # Errors
-    /// The plugin gave no answer.
     pub async fn judge(
         &self,
         ctx: &CallContext,

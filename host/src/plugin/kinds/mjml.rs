@@ -32,9 +32,6 @@ impl MjmlCompiler {
     }
 
     /// The HTML of a document. Faults of the document are `misconfigured`, as those of a template are.
-    ///
-    /// # Errors
-    /// The plugin gave no answer.
     pub(in crate::plugin) async fn compile(
         &self,
         ctx: &CallContext,

@@ -32,9 +32,6 @@ impl PlanPolicy {
     }
 
     /// One verdict for each use, in order; or what the plugin says instead.
-    ///
-    /// # Errors
-    /// The plugin gave no answer.
     pub(in crate::plugin) async fn check(
         &self,
         ctx: &CallContext,

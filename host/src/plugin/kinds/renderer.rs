@@ -79,9 +79,6 @@ impl Renderer {
     }
 
     /// Compiles a template that is not published yet and says what it reads, or all its faults.
-    ///
-    /// # Errors
-    /// The plugin gave no answer.
     pub(in crate::plugin) async fn variables(
         &self,
         owner: ShareOwner,
@@ -104,9 +101,6 @@ impl Renderer {
 
     /// Renders every part of a template; `data` is JSON text. With a key the compiled form is kept.
     /// Faults of the template itself are `misconfigured`.
-    ///
-    /// # Errors
-    /// The plugin gave no answer.
     pub(in crate::plugin) async fn render(
         &self,
         owner: ShareOwner,

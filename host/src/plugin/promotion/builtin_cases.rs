@@ -8,9 +8,6 @@ use crate::plugin::records::Call;
 use crate::plugin::runtime::kind::Kind;
 
 /// Checks that a plugin answers the built-in cases of its kind.
-///
-/// # Errors
-/// It fails one.
 pub async fn check(validated: &InstalledPlugin) -> Result<(), LoadError> {
     let failed = |case: &str, detail| {
         let name = validated.identity().name.clone();

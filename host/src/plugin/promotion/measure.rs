@@ -21,9 +21,6 @@ pub struct Measured {
 
 impl InstalledPlugin {
     /// Makes an instance, configures it and lets it go: the CPU time in the guest.
-    ///
-    /// # Errors
-    /// The plugin failed.
     pub async fn measure_instance(&self) -> Result<Duration, CallFailure> {
         let before = self.all_cpu();
         match self {
@@ -41,9 +38,6 @@ impl InstalledPlugin {
 
     /// Makes a call and measures it. A renderer keeps the compiled template under `kept`, as it
     /// does for one that is published; without, it compiles it for this call.
-    ///
-    /// # Errors
-    /// The plugin gave no answer.
     pub async fn measure(
         &self,
         call: &Call,

@@ -38,7 +38,7 @@ use crate::plugin::runtime::world::Manifest;
 
 /// What is validated: a component with its slot's configuration.
 #[derive(Debug, Clone)]
-pub struct Candidate {
+pub struct ValidationInput {
     pub slot: SlotName,
     /// The component; none for the one that is built in.
     pub component: Option<Artifact>,
@@ -74,9 +74,6 @@ impl Validator {
 
     /// A validator for the command line without a server. Compiled code is kept in a directory, under a
     /// secret, or not at all.
-    ///
-    /// # Errors
-    /// The machine cannot run the engine.
     pub fn for_tools(
         limits: Limits,
         (rule, trusted): (SignatureRule, Vec<PublicKey>),
@@ -94,12 +91,9 @@ impl Validator {
     }
 
     /// Validates a candidate with these settings instead of its slot's, without golden cases.
-    ///
-    /// # Errors
-    /// The first thing that is wrong with it.
     pub async fn validate_with(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         settings: Value,
     ) -> Result<InstalledPlugin, LoadError> {
         let (artifact, kind, component) = self.compiled(candidate, UNOBSERVED).await?;
@@ -111,7 +105,7 @@ impl Validator {
     ///
     /// # Errors
     /// It cannot be loaded, or it does not say.
-    pub async fn describe(&self, candidate: &Candidate) -> Result<Manifest, LoadError> {
+    pub async fn describe(&self, candidate: &ValidationInput) -> Result<Manifest, LoadError> {
         let (artifact, kind, component) = self.compiled(candidate, UNOBSERVED).await?;
         let recipe =
             self.recipe(candidate, kind, &artifact, Value::Null, self.log(&candidate.slot));
@@ -137,12 +131,9 @@ impl Validator {
     }
 
     /// Takes a candidate through every stage up to TESTED; `cases` are the operator's golden cases.
-    ///
-    /// # Errors
-    /// The first thing that is wrong with it.
     pub async fn validate(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         log: SlotLog,
         cases: Option<&Path>,
         progress: Progress<'_>,
@@ -152,12 +143,9 @@ impl Validator {
     }
 
     /// Validates again what was live once, for a replay; its signature was checked then.
-    ///
-    /// # Errors
-    /// The first thing that is wrong with it.
     pub async fn revalidate(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         log: SlotLog,
     ) -> Result<InstalledPlugin, LoadError> {
         Box::pin(self.validated(candidate, log, None, UNOBSERVED)).await
@@ -165,7 +153,7 @@ impl Validator {
 
     async fn validated(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         log: SlotLog,
         cases: Option<&Path>,
         progress: Progress<'_>,
@@ -217,7 +205,7 @@ impl Validator {
     /// Compares fresh and reused instances, without logging; the instances are dropped afterwards.
     async fn check_stateless(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         kind: Kind,
         artifact: &Artifact,
         component: &Component,
@@ -242,7 +230,7 @@ impl Validator {
         SlotLog::new(slot.as_str(), self.clock.clone(), self.audience)
     }
 
-    fn check_signature(&self, candidate: &Candidate) -> Result<(), LoadError> {
+    fn check_signature(&self, candidate: &ValidationInput) -> Result<(), LoadError> {
         let Some(artifact) = &candidate.component else { return Ok(()) };
         match (self.rule, verify(artifact, candidate.signature.as_deref(), &self.trusted)) {
             (SignatureRule::Off, _) | (_, Ok(())) => Ok(()),
@@ -256,7 +244,7 @@ impl Validator {
 
     async fn compiled(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         progress: Progress<'_>,
     ) -> Result<(Artifact, Kind, Component), LoadError> {
         let artifact = match &candidate.component {
@@ -273,7 +261,7 @@ impl Validator {
     #[expect(clippy::too_many_arguments, reason = "all that a generation is made of")]
     async fn make(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         kind: Kind,
         artifact: &Artifact,
         component: &Component,
@@ -316,7 +304,7 @@ impl Validator {
 impl Validator {
     fn recipe(
         &self,
-        candidate: &Candidate,
+        candidate: &ValidationInput,
         kind: Kind,
         artifact: &Artifact,
         settings: Value,
@@ -336,7 +324,7 @@ impl Validator {
     }
 }
 
-impl Candidate {
+impl ValidationInput {
     /// The built-in plugin of a kind, with no settings.
     #[must_use]
     pub fn builtin(kind: Kind) -> Self {
@@ -368,7 +356,7 @@ impl Candidate {
 pub const UNOBSERVED: Progress<'static> = &|_: Stage| true;
 
 fn installed<P>(
-    candidate: &Candidate,
+    candidate: &ValidationInput,
     artifact: &Artifact,
     kind: Kind,
     plugin: P,

@@ -77,9 +77,6 @@ pub enum InspectError {
 
 /// Parses a component and checks that it is of one kind, of a version that this server speaks, and
 /// imports nothing that it may not have.
-///
-/// # Errors
-/// What is wrong, and what to do.
 pub fn inspect(wasm: &[u8]) -> Result<Inspection, InspectError> {
     let Surface { imports, exports, sections } = surface(wasm)?;
     for import in &imports {

@@ -67,9 +67,6 @@ impl SecretKey {
     }
 
     /// Reads a key.
-    ///
-    /// # Errors
-    /// It is none.
     pub fn read(text: &str) -> Result<Self, SignatureError> {
         let bytes = decode(text, SECRET)?;
         Ed25519KeyPair::from_pkcs8(&bytes).map(Self).map_err(|_| unreadable(text))
@@ -89,9 +86,6 @@ impl SecretKey {
 
 impl PublicKey {
     /// Reads a key.
-    ///
-    /// # Errors
-    /// It is none.
     pub fn read(text: &str) -> Result<Self, SignatureError> {
         let bytes = decode(text, PUBLIC)?;
         <[u8; 32]>::try_from(bytes.as_slice()).map(Self).map_err(|_| unreadable(text))
@@ -99,9 +93,6 @@ impl PublicKey {
 }
 
 /// Checks the signature of a component against the keys that are trusted.
-///
-/// # Errors
-/// It is missing, or none of the keys made it.
 pub fn verify(
     artifact: &Artifact,
     signature: Option<&str>,

@@ -59,9 +59,6 @@ struct FileStamp {
 
 impl Directory {
     /// A directory, made where it is missing.
-    ///
-    /// # Errors
-    /// It cannot be made.
     pub fn open(path: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(path)?;
         Ok(Self { path: path.to_owned(), complained: Arc::default() })
@@ -86,9 +83,6 @@ impl Directory {
     }
 
     /// Tells `changed` of every change; ends when the answer is dropped.
-    ///
-    /// # Errors
-    /// The system cannot watch.
     pub fn watch(&self, changed: Arc<Notify>) -> notify::Result<notify::RecommendedWatcher> {
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             // Our own reading is an event too.
@@ -103,9 +97,6 @@ impl Directory {
     }
 
     /// The slots that have files. A file whose name is no slot's is complained about once.
-    ///
-    /// # Errors
-    /// The directory cannot be read.
     pub fn scan(&self) -> io::Result<BTreeMap<SlotName, Stamp>> {
         let mut slots: BTreeMap<SlotName, Stamp> = BTreeMap::new();
         for entry in std::fs::read_dir(&self.path)? {
@@ -159,9 +150,6 @@ impl Directory {
     }
 
     /// Puts a component into a slot, by a rename, with its signature if it has one.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub fn install(
         &self,
         slot: &SlotName,
@@ -175,9 +163,6 @@ impl Directory {
     }
 
     /// The text of a slot's file; none where there is none.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub fn config(&self, slot: &SlotName) -> io::Result<Option<String>> {
         let bytes = bounded_file::read(&self.file(slot, "toml"), MAX_CONFIG_BYTES)?;
         Ok(bytes.map(|it| String::from_utf8_lossy(&it).into_owned()))

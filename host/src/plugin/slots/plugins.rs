@@ -17,7 +17,7 @@ use crate::plugin::config::slot::{SlotConfig, SlotName};
 use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::promotion::shadow::Shadow;
-use crate::plugin::promotion::validation::{Candidate, UNOBSERVED, Validator};
+use crate::plugin::promotion::validation::{UNOBSERVED, ValidationInput, Validator};
 use crate::plugin::runtime::artifact::Artifact;
 use crate::plugin::runtime::bindings::context;
 use crate::plugin::runtime::bindings::types::CallContext;
@@ -90,19 +90,16 @@ impl Plugins {
     }
 
     /// Validates a component outside of any slot, as it would be in that one.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub async fn try_out(&self, candidate: &Candidate) -> Result<InstalledPlugin, LoadError> {
+    pub async fn try_out(&self, candidate: &ValidationInput) -> Result<InstalledPlugin, LoadError> {
         let log = self.validator.log(&candidate.slot);
         self.validator.validate(candidate, log, None, UNOBSERVED).await
     }
 
     /// Validates again a component that was validated before, without checking its signature again.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub async fn try_again(&self, candidate: &Candidate) -> Result<InstalledPlugin, LoadError> {
+    pub async fn try_again(
+        &self,
+        candidate: &ValidationInput,
+    ) -> Result<InstalledPlugin, LoadError> {
         self.validator.revalidate(candidate, self.validator.log(&candidate.slot)).await
     }
 

@@ -11,9 +11,6 @@ use crate::plugin::runtime::kind::Kind;
 impl Plugins {
     /// Compares a candidate with the active plugin: recorded calls go to both, a renderer also renders the published
     /// templates, and an MJML compiler compiles their MJML.
-    ///
-    /// # Errors
-    /// The evidence cannot be had.
     pub async fn impact(
         &self,
         candidate: &InstalledPlugin,

@@ -12,13 +12,13 @@ use super::files::Directory;
 use super::plugins::Plugins;
 use super::state::{self, StateDirectory, Stored};
 use super::status::Statuses;
-use super::supervisor::{Live, Machine, SlotSupervisor};
+use super::supervisor::{Machine, PluginVersion, SlotSupervisor};
 use super::table::{Table, TrapSink};
 use crate::clock::Clock;
 use crate::plugin::config::slot::{SlotConfig, SlotName};
 use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::installed::InstalledPlugin;
-use crate::plugin::promotion::validation::{Candidate, UNOBSERVED, Validator};
+use crate::plugin::promotion::validation::{UNOBSERVED, ValidationInput, Validator};
 use crate::plugin::runtime::cache::CompiledCache;
 use crate::plugin::runtime::compiler::Compiler;
 use crate::plugin::runtime::engine::PluginEngine;
@@ -103,7 +103,7 @@ impl Plugins {
         let builtin = |kind: Kind| {
             let (validator, logs) = (&validator, &logs);
             async move {
-                let candidate = Candidate::builtin(kind);
+                let candidate = ValidationInput::builtin(kind);
                 let log = logs.get(&candidate.slot).cloned();
                 let log = log.unwrap_or_else(|| validator.log(&candidate.slot));
                 validator.validate(&candidate, log, None, UNOBSERVED).await
@@ -158,10 +158,10 @@ impl Plugins {
         machines
     }
 
-    async fn revive(&self, slot: &SlotName, stored: Option<Stored>) -> Option<Live> {
+    async fn revive(&self, slot: &SlotName, stored: Option<Stored>) -> Option<PluginVersion> {
         let stored = stored?;
         match self.make_again(slot, &stored).await {
-            Ok(validated) => Some(Live { validated, stored, shadow: None }),
+            Ok(plugin) => Some(PluginVersion { plugin, stored, shadow: None }),
             Err(error) => {
                 let digest = stored.digest.as_deref().unwrap_or("the built-in plugin");
                 tracing::error!(%slot, digest, %error, "cannot restore a plugin that was active before the restart");
@@ -179,7 +179,7 @@ impl Plugins {
             Some(digest) => Some(self.state.load(digest).ok_or_else(|| LoadError::Lost)?),
             None => None,
         };
-        let candidate = Candidate {
+        let candidate = ValidationInput {
             slot: slot.clone(),
             component,
             signature: stored.signature.clone(),

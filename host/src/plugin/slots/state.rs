@@ -136,9 +136,6 @@ impl SlotState {
 
 impl StateDirectory {
     /// The directory, made where it is missing, for its owner only.
-    ///
-    /// # Errors
-    /// It cannot be made.
     pub fn open(path: &Path) -> io::Result<Self> {
         crate::plugin::runtime::cache::private_directory(&path.join("components"))?;
         crate::plugin::runtime::cache::private_directory(path)?;
@@ -180,18 +177,12 @@ impl StateDirectory {
     }
 
     /// Remembers a slot: beside the old file, then by a rename, so that a crash leaves one of both.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub fn save(&self, slot: &SlotName, state: &SlotState) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(state)?;
         replace(&self.0.join(format!("{slot}.json")), &text)
     }
 
     /// Keeps a component's bytes.
-    ///
-    /// # Errors
-    /// They cannot be written.
     pub fn keep(&self, artifact: &Artifact) -> io::Result<()> {
         let path = self.component(artifact.digest());
         if path.exists() && self.load(artifact.digest()).is_some() {

@@ -39,10 +39,10 @@ use machines::Machines;
 
 pub use super::orders::{Command, Order, OrderError};
 pub use events::{Event, EventKind, Listener};
-pub use machine::{Live, Machine};
+pub use machine::{Machine, PluginVersion};
 
-/// The inputs whose traps are being judged, each with the traps on it: how many calls were before each.
-type Judging = HashMap<(SlotName, u64), Vec<u64>>;
+/// The inputs whose traps are being evaluated, each with the traps on it: how many calls were before each.
+type Evaluations = HashMap<(SlotName, u64), Vec<u64>>;
 
 /// How often the directory is scanned where the system reports no change.
 const SCAN_INTERVAL: Duration = Duration::from_secs(1);
@@ -56,7 +56,7 @@ pub struct SlotSupervisor {
     commands: mpsc::Receiver<Command>,
     traps: mpsc::Receiver<FailureReport>,
     scan_errors: LogThrottle<(ErrorKind, Option<i32>)>,
-    judging: Judging,
+    evaluations: Evaluations,
     listener: Listener,
     trap_events: HashMap<SlotName, Instant>,
     /// Whether a slot has changed since components were last forgotten.
@@ -73,7 +73,7 @@ impl SlotSupervisor {
         commands: mpsc::Receiver<Command>,
         traps: mpsc::Receiver<FailureReport>,
     ) -> Self {
-        let (judging, listener) = (Judging::default(), Listener::default());
+        let (evaluations, listener) = (Evaluations::default(), Listener::default());
         let trap_events = HashMap::new();
         let mut supervisor = Self {
             plugins,
@@ -81,7 +81,7 @@ impl SlotSupervisor {
             commands,
             traps,
             scan_errors: LogThrottle::default(),
-            judging,
+            evaluations,
             listener,
             trap_events,
             is_untidy: true,
@@ -181,8 +181,8 @@ impl SlotSupervisor {
     }
 
     fn finish(&mut self, slot: &SlotName, number: u64, done: JobOutcome, work: &mut Jobs) {
-        if let JobOutcome::Judged { plugin, input, failure, blame } = done {
-            self.judged(&plugin, input, &failure, blame);
+        if let JobOutcome::BlameFound { plugin, input, failure, blame } = done {
+            self.blame_found(&plugin, input, &failure, blame);
             return;
         }
         if !self.machines.of(slot).is_newest(number) {
@@ -196,21 +196,21 @@ impl SlotSupervisor {
             JobOutcome::Gone => self.gone(slot),
             JobOutcome::LoadedCandidate(examined) => self.examined(slot, *examined, work),
             JobOutcome::Shadowed => self.activate_if_allowed(slot),
-            JobOutcome::Judged { .. } | JobOutcome::Superseded | JobOutcome::Tidied => {}
+            JobOutcome::BlameFound { .. } | JobOutcome::Superseded | JobOutcome::Tidied => {}
         }
     }
 
     fn examined(&mut self, slot: &SlotName, examined: LoadedCandidate, work: &mut Jobs) {
         let LoadedCandidate { digest, state, result } = examined;
-        let result = result.and_then(|(live, impact)| {
+        let result = result.and_then(|(version, impact)| {
             // Another slot may have taken the binding while this one was validated.
-            self.machines.check_binding(&live.validated).map(|()| (live, impact))
+            self.machines.check_binding(&version.plugin).map(|()| (version, impact))
         });
         let machine = self.machines.of(slot);
         machine.files_were_read(state.settings, digest.clone());
         match result {
-            Ok((live, impact)) => match machine.propose(live, impact) {
-                Proposal::Activate(live) => self.activate(slot, *live),
+            Ok((version, impact)) => match machine.propose(version, impact) {
+                Proposal::Activate(version) => self.activate(slot, *version),
                 Proposal::Shadow { calls } => {
                     self.shadow(slot, calls, work);
                 }
@@ -246,28 +246,28 @@ impl SlotSupervisor {
 
     fn activate_if_allowed(&mut self, slot: &SlotName) {
         match self.machines.of(slot).decide() {
-            Some(Decision::Activate(live)) => self.activate(slot, *live),
+            Some(Decision::Activate(version)) => self.activate(slot, *version),
             Some(Decision::Wait { would_change, reason }) => {
-                tracing::warn!(%slot, would_change, reason, "plugin validated but not promoted; `waxwing plugin activate` promotes it");
+                tracing::warn!(%slot, would_change, reason, "plugin validated but not activated; `waxwing plugin activate` activates it");
                 self.publish(slot);
             }
             None => {}
         }
     }
 
-    fn activate(&mut self, slot: &SlotName, mut live: Live) {
+    fn activate(&mut self, slot: &SlotName, mut next: PluginVersion) {
         // It may have waited, and another slot has taken its binding in the meantime.
-        if let Err(error) = self.machines.check_binding(&live.validated) {
-            return self.reject(slot, live.stored.digest, &error);
+        if let Err(error) = self.machines.check_binding(&next.plugin) {
+            return self.reject(slot, next.stored.digest, &error);
         }
-        live.stored.since = self.plugins.clock.now().rfc3339();
-        let identity = live.validated.identity();
+        next.stored.since = self.plugins.clock.now().rfc3339();
+        let identity = next.plugin.identity();
         let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
         let settings = identity.settings_revision;
-        tracing::info!(%slot, plugin, version, digest, settings, "plugin promoted");
-        let validated = live.validated.clone();
-        self.machines.of(slot).activate(live);
-        self.emit(EventKind::Activated, &validated, "plugin activated");
+        tracing::info!(%slot, plugin, version, digest, settings, "plugin activated");
+        let activated = next.plugin.clone();
+        self.machines.of(slot).activate(next);
+        self.emit(EventKind::Activated, &activated, "plugin activated");
         metrics::counter!("waxwing_plugin_activations_total", "slot" => slot.to_string())
             .increment(1);
         self.changed(slot);

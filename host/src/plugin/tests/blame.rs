@@ -196,7 +196,7 @@ async fn data_that_two_generations_trap_on_keeps_nobody_from_the_template() {
     };
     dear("Ada").await.expect("answered").expect("rendered");
     dear("POISON").await.expect_err("a panic");
-    // What traps on any data is judged after it, and put aside.
+    // What traps on any data is evaluated after it, and put aside.
     render_version(&host.plugins, bad, "POISON", ADA).await.expect_err("a panic");
     let aside = |view: &SlotStatus| {
         (view.active.as_ref()?.stats().inputs_in_quarantine() > 0).then_some(())

@@ -18,7 +18,7 @@ use crate::plugin::promotion::evidence::{
     Evidence, Found, Owner, OwnersCursor, OwnersPage, Published,
 };
 use crate::plugin::promotion::installed::InstalledPlugin;
-use crate::plugin::promotion::validation::Candidate;
+use crate::plugin::promotion::validation::ValidationInput;
 use crate::plugin::records::Call;
 use crate::plugin::runtime::artifact::Artifact;
 use crate::plugin::runtime::compiler::Compiler;
@@ -241,10 +241,10 @@ pub fn name(slot: &str) -> SlotName {
 }
 
 /// A component in a slot, with the text of the slot's file.
-pub fn candidate(slot: &str, component: Option<Vec<u8>>, config: &str) -> Candidate {
+pub fn candidate(slot: &str, component: Option<Vec<u8>>, config: &str) -> ValidationInput {
     let slot = name(slot);
     let config = SlotConfig::parse(&slot, config).expect("a slot's file");
-    Candidate {
+    ValidationInput {
         slot,
         component: component.map(Artifact::new),
         signature: None,

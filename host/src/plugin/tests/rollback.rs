@@ -150,7 +150,7 @@ async fn five_traps_over_three_inputs_roll_a_plugin_back_and_over_two_do_not() {
     assert_eq!(active.identity().name, "panic-on-poison", "six traps, over two inputs");
     poisoned(&host, "acc_3").await;
     host.live(PLAN, "price-one").await;
-    // How many are counted by then depends on whose input was judged first.
+    // How many are counted by then depends on whose input was evaluated first.
     let reason = &host.view(PLAN).quarantined[0].reason;
     let expected = " of 17 calls failed within a minute, on 3 inputs";
     assert!(reason.ends_with(expected), "{reason}");

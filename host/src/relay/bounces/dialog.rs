@@ -16,7 +16,7 @@ use waxwing_smtp::server::reply::{Answer, Reply};
 use super::{Mail, Recipient};
 use crate::message::address::EmailAddress;
 
-pub use step::{Protection, Step, StoreUnavailable, Terms};
+pub use step::{ListenerSettings, Protection, Step, StoreUnavailable};
 pub use waxwing_smtp::server::dialog::Dismissal;
 
 /// Replies that gather before they are written although more input is there.
@@ -27,7 +27,7 @@ const MAX_ERRORS: u32 = 20;
 /// One session.
 #[derive(Debug)]
 pub struct Dialog {
-    terms: Arc<Terms>,
+    settings: Arc<ListenerSettings>,
     protection: Protection,
     lines: LineReader,
     has_hello: bool,
@@ -60,9 +60,9 @@ enum State {
 impl Dialog {
     /// A session that has just been opened; its greeting is in the output.
     #[must_use]
-    pub fn new(terms: Arc<Terms>, protection: Protection) -> Self {
+    pub fn new(settings: Arc<ListenerSettings>, protection: Protection) -> Self {
         let mut dialog = Self {
-            terms,
+            settings,
             protection,
             lines: LineReader::default(),
             has_hello: false,
@@ -71,7 +71,7 @@ impl Dialog {
             state: State::Command,
             output: Vec::new(),
         };
-        let greeting = format!("{} ESMTP Waxwing, for reports only", dialog.terms.hostname);
+        let greeting = format!("{} ESMTP Waxwing, for reports only", dialog.settings.hostname);
         dialog.say(Reply::Greeting.with(greeting));
         dialog
     }

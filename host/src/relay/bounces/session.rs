@@ -12,7 +12,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::Intake;
-use super::dialog::{Dialog, Dismissal, Protection, Step, StoreUnavailable, Terms};
+use super::dialog::{Dialog, Dismissal, ListenerSettings, Protection, Step, StoreUnavailable};
 use crate::relay::transport::{self, End, ReadEvent};
 
 #[cfg(test)]
@@ -40,7 +40,7 @@ pub struct Bounds {
 #[derive(Debug)]
 pub struct Listener {
     /// What a session is held under.
-    pub terms: Arc<Terms>,
+    pub settings: Arc<ListenerSettings>,
     /// Processes the reports.
     pub intake: Intake,
     /// How long a session may take.
@@ -66,11 +66,11 @@ pub async fn serve<S>(listener: &Listener, mut stream: S, peer: IpAddr, stop: Ca
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let Listener { terms, bounds, tls, .. } = listener;
+    let Listener { settings, bounds, tls, .. } = listener;
     let protection = if tls.is_some() { Protection::Offered } else { Protection::None };
     let now = Instant::now();
     let mut session = Session {
-        dialog: Dialog::new(Arc::clone(terms), protection),
+        dialog: Dialog::new(Arc::clone(settings), protection),
         listener,
         peer,
         stop,

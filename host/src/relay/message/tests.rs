@@ -34,13 +34,13 @@ fn mail(data: &str) -> Mail {
 
 fn read_mail(mail: Mail) -> Result<Items, Refusal> {
     let hostname = "mx.waxwing.example".to_owned();
-    let terms = SessionSettings {
+    let settings = SessionSettings {
         hostname,
         message_bytes: 25 << 20,
         recipients: 100,
         bare_newline: BareNewline::Normalise,
     };
-    read(mail, &terms, NOW)
+    read(mail, &settings, NOW)
 }
 
 /// The submissions of a faultless message, one for each recipient.

@@ -8,7 +8,7 @@ use super::super::suppressions::suppressed;
 use crate::clock::Timestamp;
 use crate::id::AccountId;
 use crate::store::StoreError;
-use crate::store::records::{Answer, CommitFacts, Job, Slot};
+use crate::store::records::{Answer, CommitFacts, Job, JobItem};
 
 /// Reads all that deciding these jobs needs.
 pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFacts, StoreError> {
@@ -57,11 +57,11 @@ pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFac
 }
 
 fn recipients(jobs: &[Job]) -> BTreeSet<(AccountId, String)> {
-    let slots = jobs.iter().flat_map(|job| job.slots.iter().map(move |it| (job.account_id, it)));
-    slots
-        .filter_map(|(account, slot)| match slot {
-            Slot::Message(message) => Some((account, message.recipient.folded())),
-            Slot::Refused(_) => None,
+    let items = jobs.iter().flat_map(|job| job.items.iter().map(move |it| (job.account_id, it)));
+    items
+        .filter_map(|(account, item)| match item {
+            JobItem::Message(message) => Some((account, message.recipient.folded())),
+            JobItem::Refused(_) => None,
         })
         .collect()
 }

@@ -80,7 +80,7 @@ impl Database {
         self.revisions.close().await;
         self.pages.pool.close().await;
         self.readers.pool.close().await;
-        // The last one folds the write-ahead log into the file.
+        // The last one checkpoints the write-ahead log into the file.
         self.writer.close().await;
     }
 }

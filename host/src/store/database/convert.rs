@@ -18,7 +18,7 @@ use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, Sq
 use super::connections::options;
 use super::inline::waiting;
 use super::migrations;
-use crate::store::error::{ConversionError, WHOLE_SCHEMA};
+use crate::store::error::{BASELINE_SCHEMA, ConversionError};
 use crate::store::{StoreError, embedded};
 
 /// How long another process that has the old file open may take to leave it.
@@ -47,7 +47,7 @@ fn is_earlier(file: &Path) -> Result<bool, rusqlite::Error> {
     }
     let newest = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
     let newest: i64 = connection.query_row(newest, [], |row| row.get(0))?;
-    Ok((1..WHOLE_SCHEMA).contains(&newest))
+    Ok((1..BASELINE_SCHEMA).contains(&newest))
 }
 
 /// Converts the file where an earlier version wrote it; else does nothing. Nobody else may be using it.
@@ -134,7 +134,7 @@ async fn make(new: &Path) -> Result<(), StoreError> {
         .journal_mode(SqliteJournalMode::Off)
         .synchronous(SqliteSynchronous::Off);
     // Later migrations find its rows when it is opened.
-    migrations::run(&migrations::WHOLE, &options).await
+    migrations::run(&migrations::BASELINE, &options).await
 }
 
 /// Makes the indexes and triggers, compares, and brings all of it to the disk. Answers how large the file is.

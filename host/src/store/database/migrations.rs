@@ -9,17 +9,16 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqlSafeStr};
 
 use crate::store::StoreError;
-use crate::store::error::WHOLE_SCHEMA;
+use crate::store::error::BASELINE_SCHEMA;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/sqlite");
 static EARLIER_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/sqlite/earlier");
 
 pub static CURRENT: LazyLock<Migrator> = LazyLock::new(|| migrator(&FILES));
-/// The tables that a database of an earlier version is converted into; what follows changes them like those of any
-/// other database.
-pub static WHOLE: LazyLock<Migrator> = LazyLock::new(|| {
-    let whole = CURRENT.iter().filter(|it| it.version == WHOLE_SCHEMA).cloned();
-    Migrator::with_migrations(whole.collect())
+/// The tables that a database of an earlier version is converted into; later migrations apply as usual.
+pub static BASELINE: LazyLock<Migrator> = LazyLock::new(|| {
+    let baseline = CURRENT.iter().filter(|it| it.version == BASELINE_SCHEMA).cloned();
+    Migrator::with_migrations(baseline.collect())
 });
 /// The tables of earlier versions, which had identifiers as texts.
 pub static EARLIER: LazyLock<Migrator> = LazyLock::new(|| migrator(&EARLIER_FILES));

@@ -10,7 +10,7 @@ use sqlx::{ConnectOptions, Row, SqliteConnection};
 use super::connections::{Connections, Database, Purpose, options};
 use super::inline::{Access, Inline};
 use super::{convert, migrations};
-use crate::store::error::WHOLE_SCHEMA;
+use crate::store::error::BASELINE_SCHEMA;
 use crate::store::{StoreError, embedded};
 
 pub const READERS: u32 = 4;
@@ -86,7 +86,7 @@ pub async fn check(file: &Path) -> Result<(), StoreError> {
         if *known.checksum != *checksum {
             return Err(MigrateError::VersionMismatch(version).into());
         }
-        is_earlier = version < WHOLE_SCHEMA;
+        is_earlier = version < BASELINE_SCHEMA;
     }
     if is_earlier {
         let used = sqlx::query(convert::USED_BYTES).fetch_one(&mut connection).await;

@@ -73,6 +73,6 @@ async fn free_pages_are_cut_off_beyond_what_is_used_again() {
     assert_eq!(excess(&pool).await.expect("readable"), first - 1_000);
     cut(&pool, first).await.expect("cut");
     assert_eq!(excess(&pool).await.expect("readable"), 0);
-    sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&pool).await.expect("folded");
+    sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&pool).await.expect("checkpointed");
     assert!(length(&file) < 1_100 * 4_096, "{}", length(&file));
 }

@@ -17,7 +17,7 @@ use crate::message::state::MessageState;
 /// What became of a [`super::Job`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobOutcome {
-    /// One answer for each slot; durable.
+    /// One answer for each item; durable.
     Answered(Vec<Answer>),
     /// The same request was answered before: that answer again.
     Replayed(Vec<Answer>),

@@ -5,7 +5,7 @@ use crate::store::Cancellation;
 
 async fn waiting(fixture: &Fixture, send_at: Option<Timestamp>) -> MessageId {
     let mut job = fixture.job(1, 2).await;
-    let Slot::Message(message) = &mut job.slots[0] else { panic!("a message") };
+    let JobItem::Message(message) = &mut job.items[0] else { panic!("a message") };
     message.send_at = send_at;
     let id = message.id;
     fixture.commit(&[job]).await;

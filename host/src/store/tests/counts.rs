@@ -34,7 +34,7 @@ impl Fixture {
     async fn send_at(&self, hour: u64, to: &str) -> MessageId {
         let now = NOW.after(Duration::from_hours(hour));
         let mut job = self.job(1, 1).await;
-        let Slot::Message(message) = &mut job.slots[0] else { panic!("a message") };
+        let JobItem::Message(message) = &mut job.items[0] else { panic!("a message") };
         message.id = MessageId::new(now);
         message.recipient = to.parse().expect("valid");
         let id = message.id;

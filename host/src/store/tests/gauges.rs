@@ -4,7 +4,7 @@ use super::*;
 use crate::clock::Clock;
 
 #[tokio::test]
-async fn the_age_of_the_oldest_due_message_rises_until_somebody_takes_it() {
+async fn the_age_of_the_oldest_due_message_rises_until_it_is_leased() {
     let fixture = Fixture::with_credits(5).await;
     let store = &fixture.store;
     let clock = Clock::manual(NOW);
@@ -29,9 +29,9 @@ async fn the_age_of_the_oldest_due_message_rises_until_somebody_takes_it() {
 }
 
 #[tokio::test]
-async fn the_files_size_is_that_of_the_file() {
+async fn the_size_gauge_equals_the_database_file() {
     let fixture = Fixture::with_credits(5).await;
-    fixture.store.fold().await.expect("folded");
+    fixture.store.checkpoint_wal().await.expect("checkpointed");
     let file = fixture.directory.path().join("test.db");
     let bytes = std::fs::metadata(file).expect("there").len();
     let gauges = fixture.store.gauges(NOW).await.expect("readable");

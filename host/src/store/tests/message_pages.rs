@@ -12,7 +12,7 @@ async fn three(fixture: &Fixture) -> Vec<MessageId> {
     {
         let now = NOW.after(Duration::from_hours(hour));
         let mut job = fixture.job(1, 1).await;
-        let Slot::Message(message) = &mut job.slots[0] else { panic!("a message") };
+        let JobItem::Message(message) = &mut job.items[0] else { panic!("a message") };
         message.id = MessageId::new(now);
         message.recipient = to.parse().expect("valid");
         message.tags = vec![tag.to_owned()];

@@ -10,7 +10,7 @@ impl Fixture {
     /// Accepts one message, which waits.
     async fn accepted(&self) -> MessageId {
         let job = self.job(1, 1).await;
-        let Slot::Message(message) = &job.slots[0] else { panic!("a message") };
+        let JobItem::Message(message) = &job.items[0] else { panic!("a message") };
         let id = message.id;
         self.commit(&[job]).await;
         id
@@ -79,14 +79,14 @@ async fn a_shared_body_stays_for_the_last_message_that_has_it() {
     let fixture = Fixture::with_credits(5).await;
     let mut job = fixture.job(2, 1).await;
     let ids: Vec<MessageId> = job
-        .slots
+        .items
         .iter_mut()
-        .map(|slot| {
-            let Slot::Message(message) = slot else { panic!("a message") };
+        .map(|item| {
+            let JobItem::Message(message) = item else { panic!("a message") };
             message.id
         })
         .collect();
-    let Slot::Message(second) = &mut job.slots[1] else { panic!("a message") };
+    let JobItem::Message(second) = &mut job.items[1] else { panic!("a message") };
     second.body = BodyOf::Message(ids[0]);
     fixture.commit(&[job]).await;
     let until = NOW.after(Duration::from_mins(1));
@@ -171,8 +171,8 @@ async fn events_of_a_kept_message_stay_and_the_scan_stops_at_recent_ones() {
 async fn a_batch_is_bounded_in_bytes() {
     let fixture = Fixture::with_credits(5).await;
     let mut job = fixture.job(3, 1).await;
-    for slot in &mut job.slots {
-        let Slot::Message(message) = slot else { panic!("a message") };
+    for item in &mut job.items {
+        let JobItem::Message(message) = item else { panic!("a message") };
         message.body = BodyOf::Own(Body::from_stored(vec![7; 5 << 20]));
     }
     fixture.commit(&[job]).await;

@@ -134,7 +134,7 @@ impl<'a> Pass<'a> {
             self.pause(began.elapsed()).await;
         }
         if self.free_pages > 0 {
-            self.store.fold().await?;
+            self.store.checkpoint_wal().await?;
             tracing::info!(
                 pages = self.free_pages,
                 "retention returned free pages of the database file to the disk"

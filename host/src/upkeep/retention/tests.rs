@@ -151,7 +151,7 @@ async fn the_file_becomes_small_again_while_others_commit() {
     for _ in 0..40 {
         fixture.send(500, SUPPRESSED, START).await;
     }
-    fixture.store.fold().await.expect("folded");
+    fixture.store.checkpoint_wal().await.expect("checkpointed");
     let full = fixture.bytes_on_disk();
     assert!(full > 20_000 * 8_192, "{full} bytes");
 

@@ -8,9 +8,6 @@ use waxwing_plugin::{Diagnostic, Failure, fault_at, invalid_input};
 const MAX_FAULTS: usize = 100;
 
 /// The data as JSON.
-///
-/// # Errors
-/// It is no JSON object.
 pub fn read(text: &str) -> Result<Map<String, Value>, Failure> {
     match serde_json::from_str(text) {
         Ok(Value::Object(members)) => Ok(members),

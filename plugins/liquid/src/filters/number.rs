@@ -65,33 +65,25 @@ impl Number {
 
     /// The sign of a zero is kept.
     pub fn times(self, other: Self) -> Self {
-        if let (Self::Int(a), Self::Int(b)) = (self, other) {
-            return a
-                .checked_mul(b)
-                .map_or_else(|| Self::Float(self.float() * other.float()), Self::Int);
-        }
         let exact = || {
             let (a, b) = (decimal(self)?, decimal(other)?);
-            undecimal(a.0.checked_mul(b.0)?, a.1 + b.1).filter(|it| *it != 0.0)
+            from_scaled(a.0.checked_mul(b.0)?, a.1 + b.1).filter(|it| *it != 0.0)
         };
-        Self::Float(exact().unwrap_or_else(|| self.float() * other.float()))
+        self.combined(other, i64::checked_mul, exact, |a, b| a * b)
     }
 
     /// Integers divide to the floor, and not by 0.
     pub fn divided_by(self, other: Self) -> Self {
-        if let (Self::Int(a), Self::Int(b)) = (self, other) {
+        let ints = |a: i64, b: i64| {
             let rounds_down = a.checked_rem(b).is_some_and(|it| it != 0 && (it < 0) != (b < 0));
-            return a.checked_div(b).map_or_else(
-                || Self::Float(self.float() / other.float()),
-                |it| Self::Int(it - i64::from(rounds_down)),
-            );
-        }
+            a.checked_div(b).map(|it| it - i64::from(rounds_down))
+        };
         let exact = || {
             let (a, b, _) = aligned(self, other)?;
             // A zero has a sign as a float only.
             (a != 0 && b != 0).then(|| quotient(a, b))
         };
-        Self::Float(exact().unwrap_or_else(|| self.float() / other.float()))
+        self.combined(other, ints, exact, |a, b| a / b)
     }
 
     /// The remainder has the divisor's sign; the divisor is not the integer 0.
@@ -108,6 +100,7 @@ impl Number {
         )
     }
 
+    /// As decimals of one scale, where both can be read so.
     fn exact(
         self,
         other: Self,
@@ -115,15 +108,26 @@ impl Number {
         decimals: impl Fn(i128, i128, u32) -> Option<i128>,
         floats: impl Fn(f64, f64) -> f64,
     ) -> Self {
-        if let (Self::Int(a), Self::Int(b)) = (self, other) {
-            return ints(a, b)
-                .map_or_else(|| Self::Float(floats(self.float(), other.float())), Self::Int);
-        }
         let exact = || {
             let (a, b, scale) = aligned(self, other)?;
-            undecimal(decimals(a, b, scale)?, scale)
+            from_scaled(decimals(a, b, scale)?, scale)
         };
-        Self::Float(exact().unwrap_or_else(|| floats(self.float(), other.float())))
+        self.combined(other, ints, exact, floats)
+    }
+
+    /// Two integers as integers, others exactly; as floats where that has no result.
+    fn combined(
+        self,
+        other: Self,
+        ints: impl Fn(i64, i64) -> Option<i64>,
+        exact: impl Fn() -> Option<f64>,
+        floats: impl Fn(f64, f64) -> f64,
+    ) -> Self {
+        let as_floats = || floats(self.float(), other.float());
+        if let (Self::Int(a), Self::Int(b)) = (self, other) {
+            return ints(a, b).map_or_else(|| Self::Float(as_floats()), Self::Int);
+        }
+        Self::Float(exact().unwrap_or_else(as_floats))
     }
 
     pub fn value<'a>(self) -> Value<'a> {
@@ -144,7 +148,8 @@ impl Number {
     /// To so many places, halves away from zero.
     pub fn rounded(self, places: i64) -> Self {
         if places <= 0 {
-            let unit = u32::try_from(-places).ok().and_then(|it| 10_i64.checked_pow(it));
+            let unit =
+                u32::try_from(places.unsigned_abs()).ok().and_then(|it| 10_i64.checked_pow(it));
             let Self::Int(whole) = self.whole(f64::round) else {
                 return self;
             };
@@ -166,7 +171,7 @@ impl Number {
     }
 }
 
-/// An amount: no fractions in text, no other types, nothing that does not fit.
+/// An integer, or text of one; none otherwise.
 pub fn to_integer(it: &Value<'_>) -> Option<i64> {
     if let Value::Int(it) = it {
         return Some(*it);
@@ -176,16 +181,15 @@ pub fn to_integer(it: &Value<'_>) -> Option<i64> {
 
 /// As `limit:` and `slice` take integers: what is too large is as large as can be, and text may have `_`
 /// between its digits.
-pub fn to_whole(it: &Value<'_>) -> Option<i64> {
+pub fn saturating_integer(it: &Value<'_>) -> Option<i64> {
     if let Value::Float(it) = it {
         // A number of the data that does not fit in 64 bits was read as a float.
-        return (it.abs() >= LEAST_BEYOND).then(|| saturating(*it));
+        return (it.abs() >= TWO_POW_63).then(|| saturating(*it));
     }
     to_integer(it).or_else(|| whole_text(it.as_str()?.trim()))
 }
 
-/// 2^63.
-const LEAST_BEYOND: f64 = 9_223_372_036_854_775_808.0;
+const TWO_POW_63: f64 = 9_223_372_036_854_775_808.0;
 
 fn whole_text(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -224,7 +228,7 @@ fn decimal(it: Number) -> Option<(i128, u32)> {
     }
 }
 
-/// The digits of two numbers with as many of them behind the point, and how many these are.
+/// Both as integers at a common scale.
 fn aligned(a: Number, b: Number) -> Option<(i128, i128, u32)> {
     let (a, b) = (decimal(a)?, decimal(b)?);
     let scale = a.1.max(b.1);
@@ -237,6 +241,6 @@ const fn quotient(a: i128, b: i128) -> f64 {
     a as f64 / b as f64
 }
 
-fn undecimal(digits: i128, scale: u32) -> Option<f64> {
+fn from_scaled(digits: i128, scale: u32) -> Option<f64> {
     format!("{digits}e-{scale}").parse().ok()
 }

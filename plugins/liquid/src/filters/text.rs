@@ -2,7 +2,7 @@
 
 use super::html::{is_text, joined, markup, outside_tags, with_entities};
 use super::items::items_of;
-use super::number::{count, to_whole};
+use super::number::{count, saturating_integer};
 use waxwing_html_text::plain;
 
 use crate::filter::{Args, Outcome, Refused};
@@ -222,7 +222,7 @@ pub fn slice<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
 }
 
 fn integer(it: &Value<'_>, filter: &str) -> Result<i64, Refused> {
-    to_whole(it).ok_or_else(|| Refused(format!("`{filter}` takes whole numbers")))
+    saturating_integer(it).ok_or_else(|| Refused(format!("`{filter}` takes whole numbers")))
 }
 
 /// What a reader sees: markup is not cut in the middle of a tag or an entity.

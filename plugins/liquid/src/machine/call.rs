@@ -3,8 +3,9 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::{Binding, CALL_DEPTH, Flow, Machine, Stopped, Whose};
+use super::{Binding, Flow, Machine, Stopped, Whose};
 use crate::ast::{Bound, Call, CallScope, Primary, own_variable};
+use crate::bounds::CALL_DEPTH;
 use crate::filters::{items_of, loop_items};
 use crate::unit::Unit;
 use crate::value::{LoopKind, LoopState, Value};

@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
-use super::{Binding, Flow, MAX_DEPTH, Machine, Stopped, WrongType};
+use super::{Binding, Flow, Machine, Stopped, WrongType};
 use crate::ast::{Arm, Block, CycleName, Expr, Node, Primary};
+use crate::bounds::MAX_DEPTH;
 use crate::template::Undefined;
 use crate::value::Value;
 

@@ -7,7 +7,7 @@ use super::{Binding, Flow, Machine, Stopped};
 use waxwing_html_text::FRESH_LINE;
 
 use crate::ast::{For, Offset, Primary, SourceOffset};
-use crate::filters::{Number, loop_items, to_whole};
+use crate::filters::{Number, loop_items, saturating_integer};
 use crate::mode::Mode;
 use crate::template::Undefined;
 use crate::value::{LoopKind, LoopState, Value, cell};
@@ -201,7 +201,7 @@ fn loop_number(it: &Value<'_>) -> Result<Option<i64>, NotWhole> {
     if matches!(it, Value::Nil) {
         return Ok(None);
     }
-    to_whole(it).map(Some).ok_or(NotWhole)
+    saturating_integer(it).map(Some).ok_or(NotWhole)
 }
 
 /// Of a `tablerow`: `nil` and text without digits are 0.

@@ -81,3 +81,11 @@ fn deep_data_is_refused() {
     let data = format!("{{\"a\":{}{}}}", "[".repeat(5_000), "]".repeat(5_000));
     assert_eq!(refused("{{ a }}", &data)[0].0, "not_an_object");
 }
+
+#[test]
+fn rounding_to_absurdly_many_places_has_a_result() {
+    let most = "99999999999999999999";
+    assert_eq!(text(&format!("{{{{ 15 | round: '-{most}' }}}}"), "{}"), "0");
+    assert_eq!(text(&format!("{{{{ 15 | round: '{most}' }}}}"), "{}"), "15");
+    assert_eq!(text("{{ 15.5 | round: '-9223372036854775808' }}", "{}"), "0");
+}

@@ -8,8 +8,8 @@ use crate::ast::{
     Arm, Bound, Call, CallScope, Comparison, Condition, CycleName, Expr, For, Literal, Node,
     Offset, Operator, Path, Primary, Root, Segment, own_variable,
 };
+use crate::bounds::CALL_DEPTH;
 use crate::filter::Run;
-use crate::machine::CALL_DEPTH;
 use crate::messages::{self, Messages};
 use crate::mode::Mode;
 use crate::unit::{Partials, Unit};

@@ -1,4 +1,4 @@
-//! Accept: the body of a request becomes a submission.
+//! Measured step: JSON body to `Submission`.
 
 use waxwing::journey::accept::json;
 use waxwing::journey::accept::submission::Submission;

@@ -40,10 +40,10 @@ impl Session {
         let Some((user, password)) = said else {
             return self.refuse(501, "5.5.2 that cannot be read").await;
         };
-        self.judge_login(&login, user, &password).await
+        self.decide_login(&login, user, &password).await
     }
 
-    async fn judge_login(
+    async fn decide_login(
         &mut self,
         login: &Login,
         user: String,

@@ -4,12 +4,11 @@ use super::InvalidMailbox;
 
 /// Comments in comments, at most.
 const MAX_DEPTH: usize = 8;
-/// Special outside quotes (RFC 5322 section 3.2.3), but for those that begin a piece or belong to
-/// an address.
+/// Special outside quotes (RFC 5322 section 3.2.3), except those that start a token or are legal in an address.
 const SPECIAL: [char; 5] = [')', '>', '\\', ']', ';'];
 
-/// One piece of a mailbox.
-pub(super) enum Piece<'a> {
+/// One token of a mailbox.
+pub(super) enum Token<'a> {
     /// A word of the name, or a bare address.
     Word(Word<'a>),
     /// What stood in parentheses, without the outer ones.
@@ -52,26 +51,26 @@ impl<'a> Scanner<'a> {
         self.rest = self.rest.trim_start_matches([' ', '\t']);
     }
 
-    /// Reads the piece at the current position, which must not be white space; none at a comma or at the end.
-    pub(super) fn piece(&mut self) -> Result<Option<Piece<'a>>, InvalidMailbox> {
+    /// Reads the token at the current position, which must not be white space; none at a comma or at the end.
+    pub(super) fn token(&mut self) -> Result<Option<Token<'a>>, InvalidMailbox> {
         let rest = self.rest;
         match rest.chars().next() {
             None | Some(',') => Ok(None),
             Some(':') => Err(InvalidMailbox::Group),
-            Some('(') => self.comment().map(|text| Some(Piece::Comment(text))),
-            Some('<') => self.angle().map(|text| Some(Piece::Angle(text))),
+            Some('(') => self.comment().map(|text| Some(Token::Comment(text))),
+            Some('<') => self.angle().map(|text| Some(Token::Angle(text))),
             Some('"') => {
                 let text = self.quoted()?;
                 // A quoted local part: the address goes on behind the quotes.
                 if self.rest.starts_with(['@', '.']) {
                     self.plain()?;
-                    return Ok(Some(Piece::Word(Word::Plain(self.read_since(rest)))));
+                    return Ok(Some(Token::Word(Word::Plain(self.read_since(rest)))));
                 }
-                Ok(Some(Piece::Word(Word::Quoted(text))))
+                Ok(Some(Token::Word(Word::Quoted(text))))
             }
             Some(_) => {
                 self.plain()?;
-                Ok(Some(Piece::Word(Word::Plain(self.read_since(rest)))))
+                Ok(Some(Token::Word(Word::Plain(self.read_since(rest)))))
             }
         }
     }
@@ -88,7 +87,7 @@ impl<'a> Scanner<'a> {
         next
     }
 
-    /// Reads up to white space or to what begins another piece.
+    /// Reads up to white space or to what begins another token.
     fn plain(&mut self) -> Result<(), InvalidMailbox> {
         let mut before = ' ';
         while let Some(c) = self.rest.chars().next() {

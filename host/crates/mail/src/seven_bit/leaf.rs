@@ -1,4 +1,5 @@
-//! Content without parts, in the probably shortest of the encodings whose output is ASCII (RFC 2045 section 6).
+//! A MIME leaf part, re-encoded to ASCII by the estimated shortest encoding (7bit, quoted-printable, base64; RFC 2045
+//! section 6).
 
 use std::borrow::Cow;
 
@@ -73,7 +74,7 @@ impl<'a> Leaf<'a> {
     }
 }
 
-/// Whether it needs no encoding.
+/// Whether 7bit can hold it: ASCII, no NUL, no long line.
 fn is_plain(content: &[u8]) -> bool {
     content.is_ascii() && !content.contains(&0) && !has_long_line(content)
 }

@@ -1,8 +1,8 @@
 //! Bounce classification by text: whether a 5xx reply says that the address is dead (`user unknown`) or gives another
 //! reason. Used where the codes are missing, general or known to be misused; in doubt the address is not dead.
 
-/// Word beginnings that show a reason other than a dead address: the sender, the message, the time, a full
-/// mailbox.
+/// Word beginnings that show a reason other than a dead address: sender reputation, policy, content, a temporary
+/// failure, a full mailbox.
 const NOT_A_DEAD_ADDRESS: [&str; 47] = [
     "access",
     "allow",
@@ -120,7 +120,7 @@ pub(super) fn names_dead_address(text: &str) -> bool {
         })
 }
 
-/// Whether the refusal of an address is in truth about the sender's reputation.
+/// Whether the refusal of an address cites the sender's reputation or a blocklist.
 pub(super) fn cites_reputation(text: &str) -> bool {
     let lower = text.to_lowercase();
     let words = lower.split_whitespace().filter(|word| !word.contains('@'));
@@ -140,8 +140,8 @@ pub(super) fn not_in_directory(text: &str) -> bool {
     normalized(text).contains("recipient address rejected: access denied")
 }
 
-/// Lower case, one space between words, without addresses, links and hosts: these are not the server's
-/// words.
+/// Lower case, one space between words, without addresses, URLs and host names, whose letters would match by
+/// accident.
 fn normalized(text: &str) -> String {
     let named = |word: &str| {
         let inside = word.trim_matches(|c: char| !c.is_alphanumeric());

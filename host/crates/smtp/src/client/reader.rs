@@ -31,7 +31,7 @@ pub struct ReplyLines {
 
 impl ReplyReader {
     /// Appends octets from the server.
-    pub fn take(&mut self, octets: &[u8]) {
+    pub fn push(&mut self, octets: &[u8]) {
         self.buffer.extend_from_slice(octets);
     }
 
@@ -44,22 +44,25 @@ impl ReplyReader {
     /// Drops the buffered octets, and writes them to the transcript.
     pub fn discard(&mut self, transcript: &mut Transcript) {
         if !self.buffer.is_empty() {
-            transcript.server(&harmless(&self.buffer));
+            transcript.server(&printable(&self.buffer));
         }
         *self = Self::default();
     }
 
     /// The next whole reply, if it has come.
-    pub fn next(&mut self, transcript: &mut Transcript) -> Result<Option<ReplyLines>, Violation> {
+    pub fn next_reply(
+        &mut self,
+        transcript: &mut Transcript,
+    ) -> Result<Option<ReplyLines>, Violation> {
         while let Some(line) = self.line()? {
-            transcript.server(&harmless(&line));
+            transcript.server(&printable(&line));
             self.octets += line.len();
             let (code, is_last, text) = parse(&line)?;
             let lines = self.lines.get_or_insert_with(|| ReplyLines { code, texts: Vec::new() });
             if lines.code != code {
                 return Err(Violation::MixedCodes);
             }
-            lines.texts.push(harmless(text));
+            lines.texts.push(printable(text));
             if lines.texts.len() > MAX_LINES || self.octets > MAX_OCTETS {
                 return Err(Violation::TooLong);
             }
@@ -109,7 +112,7 @@ fn parse(line: &[u8]) -> Result<(u16, bool, &[u8]), Violation> {
 }
 
 /// Text that is safe in a log or a terminal: control and bidirectional characters are replaced.
-fn harmless(octets: &[u8]) -> String {
+fn printable(octets: &[u8]) -> String {
     let replaced = |c: char| match c {
         '\t' | '\r' | '\n' => ' ',
         '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
@@ -132,9 +135,9 @@ mod tests {
         let (mut reader, mut transcript) = (ReplyReader::default(), Transcript::default());
         let mut replies = Vec::new();
         for piece in stream.chunks(piece) {
-            reader.take(piece);
+            reader.push(piece);
             loop {
-                match reader.next(&mut transcript) {
+                match reader.next_reply(&mut transcript) {
                     Ok(Some(lines)) => replies.push(lines),
                     Ok(None) => break,
                     Err(violation) => return (replies, Some(violation)),
@@ -192,7 +195,7 @@ mod tests {
 
     #[test]
     fn nothing_of_a_text_acts_where_it_is_shown() {
-        let text = harmless(b"a\x1b[31m\tb\x00\xff\xe2\x80\xae\xc2\x85c");
+        let text = printable(b"a\x1b[31m\tb\x00\xff\xe2\x80\xae\xc2\x85c");
         assert_eq!(text, "a\u{fffd}[31m b\u{fffd}\u{fffd}\u{fffd}\u{fffd}c");
     }
 

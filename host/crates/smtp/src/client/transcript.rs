@@ -27,7 +27,7 @@ impl Transcript {
         self.push("C: ", line);
     }
 
-    /// A line of the server, already harmless.
+    /// A line of the server, already printable.
     pub fn server(&mut self, line: &str) {
         let mut line = line.to_owned();
         for secret in &self.secrets {

@@ -62,9 +62,6 @@ const VERBS: [(&str, Verb); 14] = [
 ];
 
 /// Splits a command line into its verb and its argument, without the blanks around it.
-///
-/// # Errors
-/// The verb is not a known command.
 pub fn split_verb(line: &[u8]) -> Result<(Verb, &[u8]), Answer> {
     let end = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len());
     let (word, rest) = line.split_at_checked(end).unwrap_or((line, b""));

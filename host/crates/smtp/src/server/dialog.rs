@@ -38,7 +38,7 @@ const MAX_FAILED_LOGINS: u32 = 3;
 /// One session: the driver calls [`Dialog::next`] and does what the [`Step`] says, again and again.
 #[derive(Debug)]
 pub struct Dialog {
-    terms: Arc<SessionSettings>,
+    settings: Arc<SessionSettings>,
     security: Security,
     lines: LineReader,
     hello: Option<String>,
@@ -94,9 +94,9 @@ type Outcome = Result<Option<Step>, Answer>;
 impl Dialog {
     /// A session that has just been opened; its greeting is in the output.
     #[must_use]
-    pub fn new(terms: Arc<SessionSettings>, security: Security) -> Self {
+    pub fn new(settings: Arc<SessionSettings>, security: Security) -> Self {
         let mut dialog = Self {
-            terms,
+            settings,
             security,
             lines: LineReader::default(),
             hello: None,
@@ -109,7 +109,7 @@ impl Dialog {
             refused: Vec::new(),
             rest: Rest::Commands,
         };
-        let greeting = format!("{} ESMTP Waxwing", dialog.terms.hostname);
+        let greeting = format!("{} ESMTP Waxwing", dialog.settings.hostname);
         dialog.say(Reply::Greeting.with(greeting));
         dialog
     }

@@ -90,14 +90,14 @@ struct Player {
 
 impl Player {
     fn new(security: Security) -> Self {
-        let terms = SessionSettings {
+        let settings = SessionSettings {
             hostname: "mail.example.com".to_owned(),
             message_bytes: MESSAGE_BYTES,
             recipients: RECIPIENTS,
             bare_newline: BareNewline::Normalise,
         };
         Self {
-            dialog: Dialog::new(Arc::new(terms), security),
+            dialog: Dialog::new(Arc::new(settings), security),
             input: BytesMut::new(),
             authenticated: false,
             played: Played::default(),

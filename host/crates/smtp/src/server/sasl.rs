@@ -76,9 +76,6 @@ pub enum Progress {
 
 impl Exchange {
     /// The exchange of a mechanism, in any case of letters.
-    ///
-    /// # Errors
-    /// The mechanism is not offered.
     pub fn of(mechanism: &str) -> Result<Self, Answer> {
         if mechanism.eq_ignore_ascii_case("PLAIN") {
             Ok(Self::Plain)

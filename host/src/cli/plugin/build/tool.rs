@@ -1,4 +1,4 @@
-//! Other programs: found or named, their output passed on, their end judged.
+//! Other programs: found or named, their output passed on, their exit status checked.
 
 use std::ffi::OsStr;
 use std::io;

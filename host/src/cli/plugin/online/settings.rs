@@ -13,7 +13,7 @@ use crate::plugin::slot::SlotName;
 
 /// Show or change the settings of the plugin in a slot
 ///
-/// Settings that are given are all that the plugin has then. Its own schema judges them; they are written into the slot's
+/// Settings that are given are all that the plugin has then. Its own schema validates them; they are written into the slot's
 /// file, and take the way of every change of it.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:

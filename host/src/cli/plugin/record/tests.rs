@@ -11,7 +11,7 @@ use crate::dns::Settings;
 use crate::plugin::Limits;
 use crate::plugin::compiler::Compiler;
 use crate::plugin::signature::SignatureRule;
-use crate::plugin::validation::{Candidate, Validator};
+use crate::plugin::validation::{ValidationInput, Validator};
 
 fn domain(name: &str) -> Domain {
     let name: DomainName = name.parse().expect("a name");
@@ -43,7 +43,7 @@ async fn builtin() -> InstalledPlugin {
     let validator =
         Validator::for_tools(Limits::default(), rule, (None, Compiler::Unbounded), Clock::system());
     let validator = validator.expect("an engine");
-    let candidate = Candidate::builtin(Kind::Domain);
+    let candidate = ValidationInput::builtin(Kind::Domain);
     let log = validator.log(&candidate.slot);
     validator.validate(&candidate, log, None, UNOBSERVED).await.expect("the built-in policy")
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
-use super::no_hosts::{MAX_TTL, NoHosts};
+use super::lookup_failure::LookupFailure;
+use super::ttl::MAX_TTL;
 use crate::delivery::outcome::FailureReason;
 use crate::dns::Outcome;
 use crate::id::fill_random;
@@ -29,7 +30,7 @@ pub(super) struct Candidate {
 
 impl Candidates {
     /// Reads the answer to an MX query.
-    pub(super) fn of(domain: &str, seen: &Outcome, own: &[String]) -> Result<Self, NoHosts> {
+    pub(super) fn of(domain: &str, seen: &Outcome, own: &[String]) -> Result<Self, LookupFailure> {
         let (candidates, ttl) = match seen {
             Outcome::Answers(answers) => {
                 let ttl = answers.iter().map(|it| it.ttl).min().unwrap_or_default();
@@ -41,14 +42,14 @@ impl Candidates {
                 (vec![Candidate { preference: 0, name: domain.to_owned() }], MAX_TTL)
             }
             Outcome::NxDomain => {
-                return Err(NoHosts::permanent(
+                return Err(LookupFailure::permanent(
                     FailureReason::BadDestination,
                     format!("there is no domain {domain}"),
                 ));
             }
             Outcome::ServFail | Outcome::Refused | Outcome::TimedOut => {
                 let failure = failure(seen);
-                return Err(NoHosts::temporary(format!(
+                return Err(LookupFailure::temporary(format!(
                     "the mail hosts of {domain} cannot be found: {failure}"
                 )));
             }
@@ -74,10 +75,13 @@ fn parsed(data: &str) -> Option<Candidate> {
 }
 
 /// A null MX counts only where it stands alone.
-fn without_null(domain: &str, mut candidates: Vec<Candidate>) -> Result<Vec<Candidate>, NoHosts> {
+fn without_null(
+    domain: &str,
+    mut candidates: Vec<Candidate>,
+) -> Result<Vec<Candidate>, LookupFailure> {
     candidates.retain(|it| it.name != NO_HOST);
     if candidates.is_empty() {
-        return Err(NoHosts::permanent(
+        return Err(LookupFailure::permanent(
             FailureReason::NullMx,
             format!("{domain} takes no mail (null MX)"),
         ));
@@ -90,7 +94,7 @@ fn without_self(
     domain: &str,
     mut candidates: Vec<Candidate>,
     own: &[String],
-) -> Result<Vec<Candidate>, NoHosts> {
+) -> Result<Vec<Candidate>, LookupFailure> {
     let is_own =
         |name: &str| own.iter().any(|it| it.trim_end_matches('.').eq_ignore_ascii_case(name));
     let ours = candidates.iter().filter(|it| is_own(&it.name)).map(|it| it.preference).min();
@@ -99,7 +103,7 @@ fn without_self(
     }
     if candidates.is_empty() {
         let reason = format!("mail for {domain} comes to this server, which does not take it");
-        return Err(NoHosts::permanent(FailureReason::RoutingLoop, reason));
+        return Err(LookupFailure::permanent(FailureReason::RoutingLoop, reason));
     }
     Ok(candidates)
 }
@@ -145,7 +149,7 @@ mod tests {
         Outcome::Answers(records.iter().map(answer).collect())
     }
 
-    fn of(records: &[(&str, u32)], own: &[&str]) -> Result<Candidates, NoHosts> {
+    fn of(records: &[(&str, u32)], own: &[&str]) -> Result<Candidates, LookupFailure> {
         let own: Vec<String> = own.iter().map(|it| (*it).to_owned()).collect();
         Candidates::of("example.com", &seen(records), &own)
     }
@@ -154,13 +158,13 @@ mod tests {
         candidates.hosts.iter().map(|it| it.name.as_str()).collect()
     }
 
-    fn code(result: &Result<Candidates, NoHosts>) -> &'static str {
+    fn code(result: &Result<Candidates, LookupFailure>) -> &'static str {
         match result {
             Ok(_) => "hosts",
-            Err(NoHosts::PermanentFailure { failure, .. }) => {
+            Err(LookupFailure::Permanent { failure, .. }) => {
                 failure.enhanced().expect("each has a code")
             }
-            Err(NoHosts::TemporaryFailure { .. }) => "not now",
+            Err(LookupFailure::Temporary { .. }) => "not now",
         }
     }
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use moka::sync::Cache;
 
+use super::lookup_failure::LookupFailure;
 use super::mta_sts_fetch::{StsFetchError, StsPolicyFetcher};
-use super::no_hosts::{MAX_TTL, NoHosts};
+use super::ttl::MAX_TTL;
 use crate::clock::{Clock, Timestamp};
 use crate::dns::{RecordType, Resolver, text};
 use crate::mail::mta_sts::{Mode, StsPolicy, record_id};
@@ -54,7 +55,7 @@ impl StsPolicies {
 
     /// The policy in force for a domain. Waits for the policy host only where an announced or
     /// cached policy was not fetched lately.
-    pub(super) async fn standing(&self, domain: &str) -> Result<AppliedPolicy, NoHosts> {
+    pub(super) async fn standing(&self, domain: &str) -> Result<AppliedPolicy, LookupFailure> {
         let now = self.clock.now();
         let kept = self.kept(domain, now).await?;
         let announced = self.announced(domain).await;
@@ -82,11 +83,15 @@ impl StsPolicies {
         Ok(standing)
     }
 
-    async fn kept(&self, domain: &str, now: Timestamp) -> Result<Option<CachedPolicy>, NoHosts> {
+    async fn kept(
+        &self,
+        domain: &str,
+        now: Timestamp,
+    ) -> Result<Option<CachedPolicy>, LookupFailure> {
         let row = self.store.sts_policy(domain, now).await.map_err(|error| {
             tracing::error!(%error, "cached MTA-STS policies cannot be read; deferring mail to the domain");
             // Without them mail could go where a policy forbids it.
-            NoHosts::temporary(format!("it is not known whether {domain} has an MTA-STS policy"))
+            LookupFailure::temporary(format!("it is not known whether {domain} has an MTA-STS policy"))
         })?;
         Ok(row.and_then(|row| {
             // A policy that this version cannot read is fetched again.

@@ -91,17 +91,16 @@ impl World {
     }
 }
 
-fn hosts(exchange: &Arc<MxResolution>) -> &MxHosts {
-    match &**exchange {
+fn hosts(resolution: &Arc<MxResolution>) -> &MxHosts {
+    match &**resolution {
         MxResolution::Hosts(hosts) => hosts,
-        MxResolution::PermanentFailure { reason, .. }
-        | MxResolution::TemporaryFailure { reason } => panic!("{reason}"),
+        MxResolution::Failed(failure) => panic!("{}", failure.reason()),
     }
 }
 
 /// The names and addresses of the hosts, in their order.
-fn shown(exchange: &Arc<MxResolution>) -> Vec<String> {
-    let hosts = hosts(exchange).hosts.iter();
+fn shown(resolution: &Arc<MxResolution>) -> Vec<String> {
+    let hosts = hosts(resolution).hosts.iter();
     hosts
         .map(|host| {
             let addresses: Vec<String> = host.addresses.iter().map(IpAddr::to_string).collect();
@@ -111,14 +110,14 @@ fn shown(exchange: &Arc<MxResolution>) -> Vec<String> {
 }
 
 /// The code of "never", or a word.
-fn verdict(exchange: &Arc<MxResolution>) -> &'static str {
-    match &**exchange {
+fn verdict(resolution: &Arc<MxResolution>) -> &'static str {
+    match &**resolution {
         MxResolution::Hosts(_) => "hosts",
-        MxResolution::PermanentFailure { failure, reason } => {
+        MxResolution::Failed(LookupFailure::Permanent { failure, reason }) => {
             assert!(!reason.is_empty());
             failure.enhanced().expect("each has a code")
         }
-        MxResolution::TemporaryFailure { reason } => {
+        MxResolution::Failed(LookupFailure::Temporary { reason }) => {
             assert!(!reason.is_empty());
             "not now"
         }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use futures_util::FutureExt;
 
 use super::*;
-use crate::delivery::shaping::backoff::{MAX_TRANSIENT_FAILURES, Whose};
+use crate::delivery::shaping::backoff::{HostTrust, MAX_TRANSIENT_FAILURES};
 use crate::delivery::shaping::memory_budget::Reputation;
 use crate::message::waits_for::WaitsFor;
 
@@ -26,7 +26,7 @@ fn request(limits: Limits) -> SlotRequest<'static> {
         name: "mx.example",
         limits,
         hosts: &HOSTS,
-        whose: Whose::Operators,
+        trust: HostTrust::Trusted,
         account: account(),
         requested_at: None,
         purpose: Purpose::Start,
@@ -149,7 +149,7 @@ fn hosts_that_hang_again_and_again_rest() {
 #[test]
 fn unknown_hosts_get_one_message_and_another_if_that_takes_long() {
     let destinations = Destinations::default();
-    let strangers = SlotRequest { whose: Whose::Others, ..request(limits(5)) };
+    let strangers = SlotRequest { trust: HostTrust::Unproven, ..request(limits(5)) };
     let first = slot(destinations.take(&strangers, NOW)).expect("a place");
     assert!(first.health.repute() == Reputation::Unknown);
     assert!(matches!(

@@ -58,7 +58,7 @@ async fn a_commit_is_answered_while_samples_are_handed_in() {
                 mode: Mode::Live,
                 idempotency: None,
                 acceptance: Acceptance::Each,
-                slots: Vec::new(),
+                items: Vec::new(),
             };
             let outcome = committer.commit(job).await;
             assert!(matches!(outcome, Ok(JobOutcome::Stale)), "{outcome:?}");

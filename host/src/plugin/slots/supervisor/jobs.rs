@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::machine::{Live, Settling};
+use super::machine::{PluginVersion, Settling};
 use crate::fair_share::ShareOwner;
 use crate::plugin::config::slot::{SlotConfig, SlotName};
 use crate::plugin::kinds::renderer;
@@ -16,7 +16,7 @@ use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::promotion::impact::Impact;
 use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::promotion::shadow::ShadowCalls;
-use crate::plugin::promotion::validation::{Candidate, Validator};
+use crate::plugin::promotion::validation::{ValidationInput, Validator};
 use crate::plugin::records::{Input, send_outcome};
 use crate::plugin::runtime::artifact::Artifact;
 use crate::plugin::runtime::error::CallFailure;
@@ -53,7 +53,7 @@ pub enum JobOutcome {
     /// All shadow calls were made.
     Shadowed,
     /// It is known who is to blame for a failed call.
-    Judged {
+    BlameFound {
         /// Whose call it was.
         plugin: InstalledPlugin,
         input: u64,
@@ -71,7 +71,7 @@ pub struct LoadedCandidate {
     /// The slot's state with the revision of its settings.
     pub state: SlotState,
     /// A generation and what would change, or why not.
-    pub result: Result<(Live, Impact), LoadError>,
+    pub result: Result<(PluginVersion, Impact), LoadError>,
 }
 
 /// The pipeline of one candidate: wait until its files are stable, read the settings, check the quarantine, validate,
@@ -88,7 +88,7 @@ pub struct CandidateLoad {
     pub state_directory: StateDirectory,
     pub log: SlotLog,
     pub state: SlotState,
-    pub active: Option<Live>,
+    pub active: Option<PluginVersion>,
     pub plugins: Arc<Plugins>,
     pub evidence: Arc<dyn Evidence>,
     pub now: String,
@@ -115,7 +115,7 @@ impl CandidateLoad {
     fn ended(
         self,
         digest: Option<String>,
-        result: Result<(Live, Impact), LoadError>,
+        result: Result<(PluginVersion, Impact), LoadError>,
     ) -> JobOutcome {
         JobOutcome::LoadedCandidate(Box::new(LoadedCandidate { digest, state: self.state, result }))
     }
@@ -156,7 +156,7 @@ impl CandidateLoad {
         })
     }
 
-    async fn examine(&mut self, contents: Contents) -> Result<(Live, Impact), LoadError> {
+    async fn examine(&mut self, contents: Contents) -> Result<(PluginVersion, Impact), LoadError> {
         if !self.advance_to(Stage::Settling) {
             return Err(LoadError::superseded());
         }
@@ -166,7 +166,7 @@ impl CandidateLoad {
         let config = Arc::new(SlotConfig::parse(&self.slot, &text)?);
         let settings_revision = self.state.revision_of(&config.settings());
         self.refuse_quarantined(digest.as_deref(), config.kind, settings_revision)?;
-        let candidate = Candidate {
+        let candidate = ValidationInput {
             slot: self.slot.clone(),
             component: contents.component,
             signature: contents.signature.clone(),
@@ -192,7 +192,7 @@ impl CandidateLoad {
             settings_revision,
             since,
         };
-        Ok((Live { validated, stored, shadow: None }, impact))
+        Ok((PluginVersion { plugin: validated, stored, shadow: None }, impact))
     }
 
     fn refuse_quarantined(
@@ -278,7 +278,7 @@ pub enum Blame {
 /// Makes the call that one generation failed in to another one.
 pub async fn find_blame(report: FailureReport, other: InstalledPlugin) -> JobOutcome {
     let blame = blame(&report, other).await;
-    JobOutcome::Judged {
+    JobOutcome::BlameFound {
         plugin: report.plugin,
         input: report.input,
         failure: report.failure,

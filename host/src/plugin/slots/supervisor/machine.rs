@@ -2,8 +2,8 @@
 //! are made here; the supervisor only reports events.
 
 mod candidate;
-mod live;
 mod examination;
+mod plugin_version;
 mod saved;
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use saved::Saved;
 
 pub use candidate::RejectedFor;
 pub use examination::{Approval, Begun, Cause, Settling};
-pub use live::Live;
+pub use plugin_version::PluginVersion;
 pub use saved::Written;
 
 /// A slot's state machine. Only `state` is written to disk.
@@ -33,9 +33,9 @@ pub struct Machine {
     slot: SlotName,
     state: SlotState,
     /// What answers its calls, unless the operator has switched the slot off.
-    active: Option<Live>,
+    active: Option<PluginVersion>,
     /// What a rollback brings back.
-    previous: Option<Live>,
+    previous: Option<PluginVersion>,
     candidate: Candidate,
     examination: Option<Examination>,
     files: Files,
@@ -61,7 +61,7 @@ enum Files {
 #[derive(Debug)]
 pub enum Proposal {
     /// The operator activated it: it becomes live.
-    Activate(Box<Live>),
+    Activate(Box<PluginVersion>),
     /// It gets live calls first.
     Shadow { calls: u32 },
     /// [`Machine::decide`] says whether it becomes live.
@@ -71,7 +71,7 @@ pub enum Proposal {
 /// Whether a candidate becomes live by itself.
 #[derive(Debug)]
 pub enum Decision {
-    Activate(Box<Live>),
+    Activate(Box<PluginVersion>),
     /// The operator decides.
     Wait {
         would_change: u32,
@@ -83,7 +83,7 @@ pub enum Decision {
 #[derive(Debug)]
 pub enum OrderedActivation {
     /// What waits becomes live.
-    Activate(Box<Live>),
+    Activate(Box<PluginVersion>),
     /// What was rejected, rolled back or switched off is examined once more.
     Examine(Approval),
     Nothing,
@@ -111,8 +111,8 @@ impl Machine {
     pub fn restored(
         slot: SlotName,
         state: SlotState,
-        active: Option<Live>,
-        mut previous: Option<Live>,
+        active: Option<PluginVersion>,
+        mut previous: Option<PluginVersion>,
     ) -> Self {
         let should_run = state.active.is_some();
         let active = active.or_else(|| if should_run { previous.take() } else { None });
@@ -143,20 +143,20 @@ impl Machine {
 
     /// The active version, even while the slot is switched off; see [`Self::serving`].
     #[must_use]
-    pub fn active(&self) -> Option<&Live> {
+    pub fn active(&self) -> Option<&PluginVersion> {
         self.active.as_ref()
     }
 
     /// The version that a rollback restores.
     #[must_use]
-    pub fn previous(&self) -> Option<&Live> {
+    pub fn previous(&self) -> Option<&PluginVersion> {
         self.previous.as_ref()
     }
 
     /// The plugin that serves the slot's calls; none while the slot is switched off.
     #[must_use]
     pub fn serving(&self) -> Option<&InstalledPlugin> {
-        if self.state.disabled { None } else { self.active.as_ref().map(|it| &it.validated) }
+        if self.state.disabled { None } else { self.active.as_ref().map(|it| &it.plugin) }
     }
 
     /// Whether the slot's calls are served by this plugin.
@@ -243,15 +243,15 @@ impl Machine {
     }
 
     /// A validated candidate waits in the slot, unless the operator wants it to be live at once.
-    pub fn propose(&mut self, live: Live, impact: Impact) -> Proposal {
+    pub fn propose(&mut self, version: PluginVersion, impact: Impact) -> Proposal {
         let approval = self.examination.take().map(|it| it.approval());
         if approval == Some(Approval::ByOperator) {
-            return Proposal::Activate(Box::new(live));
+            return Proposal::Activate(Box::new(version));
         }
-        let digest = &live.validated.identity().digest;
+        let digest = &version.plugin.identity().digest;
         let asked = self.state.asked.as_ref().filter(|it| it.digest == *digest);
-        let activation = asked.map_or(live.validated.config().activation, |it| it.activation);
-        let pending = Pending { live, impact, shadow: None, activation };
+        let activation = asked.map_or(version.plugin.config().activation, |it| it.activation);
+        let pending = Pending { version, impact, shadow: None, activation };
         self.candidate = Candidate::Waiting(Box::new(pending));
         match activation.shadow_calls {
             0 => Proposal::Decide,
@@ -263,7 +263,7 @@ impl Machine {
     /// that makes the calls.
     pub fn begin_shadow(&mut self, calls: u32) -> Option<(u64, ShadowCalls)> {
         let pending = self.candidate.waiting_mut()?;
-        let (shadow, rest) = Shadow::new(pending.live.validated.clone(), calls);
+        let (shadow, rest) = Shadow::new(pending.version.plugin.clone(), calls);
         pending.shadow = Some(shadow);
         Some((self.begin(), rest))
     }
@@ -277,7 +277,7 @@ impl Machine {
             return Some(Decision::Wait { would_change, reason: reason.unwrap_or_default() });
         }
         let pending = self.candidate.take_waiting()?;
-        Some(Decision::Activate(Box::new(pending.into_live())))
+        Some(Decision::Activate(Box::new(pending.into_version())))
     }
 
     /// Rejects the candidate.
@@ -310,7 +310,7 @@ impl Machine {
     /// The operator activates what waits, or what was rejected, rolled back or switched off.
     pub fn order_activation(&mut self) -> OrderedActivation {
         if let Some(pending) = self.candidate.take_waiting() {
-            return OrderedActivation::Activate(Box::new(pending.into_live()));
+            return OrderedActivation::Activate(Box::new(pending.into_version()));
         }
         // Who switches a slot on means what ran in it, and not a component that waited: that has its
         // own rule.
@@ -337,29 +337,27 @@ impl Machine {
 
     /// The candidate becomes live; what ran stays as the previous one.
     /// A slot that is switched on again gets the same once more, and keeps what was before it.
-    pub fn activate(&mut self, live: Live) {
-        let identity = live.validated.identity();
+    pub fn activate(&mut self, version: PluginVersion) {
+        let identity = version.plugin.identity();
         self.state.forgive(&identity.digest, identity.settings_revision);
-        let is_same = |it: &Live| {
-            it.stored.digest == live.stored.digest && it.stored.config == live.stored.config
+        let is_same = |it: &PluginVersion| {
+            it.stored.digest == version.stored.digest && it.stored.config == version.stored.config
         };
         if !self.active.as_ref().is_some_and(is_same) {
             self.previous = self.active.take();
         }
-        self.active = Some(live);
+        self.active = Some(version);
         self.state.disabled = false;
         self.end_transition();
     }
 
     /// Restores the previous version, quarantines the active one, and returns it; none if nothing was active.
-    pub fn roll_back(&mut self, reason: &str, at: &str) -> Option<Live> {
+    pub fn roll_back(&mut self, reason: &str, at: &str) -> Option<PluginVersion> {
         let gone = self.active.take()?;
         self.active = self.previous.take();
-        let identity = gone.validated.identity();
-        let only_settings = self
-            .active
-            .as_ref()
-            .is_some_and(|it| it.validated.identity().digest == identity.digest);
+        let identity = gone.plugin.identity();
+        let only_settings =
+            self.active.as_ref().is_some_and(|it| it.plugin.identity().digest == identity.digest);
         self.state.quarantine(Quarantined {
             digest: identity.digest.clone(),
             settings_revision: only_settings.then_some(identity.settings_revision),
@@ -419,7 +417,7 @@ impl Machine {
     /// Samples the call count, for the trap rate of the last minute.
     pub fn count_calls(&mut self, now: Instant) {
         if let Some(active) = &self.active {
-            self.window.had(now, active.validated.stats().calls());
+            self.window.had(now, active.plugin.stats().calls());
         }
     }
 
@@ -488,7 +486,7 @@ mod tests {
             machine.begin_examination(Cause::Files(Some(stamp())));
             machine.binding_may_be_free();
             assert!(!machine.record_scan(Some(&stamp())), "once");
-            assert!(machine.is_rejected(), "it is shown until the files are judged");
+            assert!(machine.is_rejected(), "it is shown until the files are examined");
         }
     }
 

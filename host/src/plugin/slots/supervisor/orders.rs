@@ -85,14 +85,14 @@ impl SlotSupervisor {
         evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
         let approval = match self.machines.of(slot).order_activation() {
-            OrderedActivation::Activate(live) => {
-                self.activate(slot, *live);
+            OrderedActivation::Activate(version) => {
+                self.activate(slot, *version);
                 return Ok(());
             }
             OrderedActivation::Examine(approval) => approval,
             OrderedActivation::Nothing => return Err(OrderError::NothingToActivate(slot.clone())),
         };
-        let active = self.machines.of(slot).active().map(|it| it.validated.clone());
+        let active = self.machines.of(slot).active().map(|it| it.plugin.clone());
         if active.is_none_or(|it| self.machines.check_binding(&it).is_ok()) {
             self.machines.of(slot).enable();
         }

@@ -12,9 +12,9 @@ use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::runtime::error::CallFailure;
 use crate::plugin::slots::table::FailureReport;
 
-/// Inputs whose traps are judged at one time; traps on more are not counted.
-const MAX_JUDGED_INPUTS: usize = 8;
-/// Traps on one input that are remembered while it is judged.
+/// Inputs whose traps are evaluated at one time; traps on more are not counted.
+const MAX_EVALUATED_INPUTS: usize = 8;
+/// Traps on one input that are remembered while it is evaluated.
 const MAX_TRAPS_PER_INPUT: usize = 64;
 
 impl SlotSupervisor {
@@ -26,32 +26,32 @@ impl SlotSupervisor {
         if !machine.serves(&report.plugin) {
             return;
         }
-        let all = self.judging.len();
-        match self.judging.entry((slot.clone(), report.input)) {
+        let all = self.evaluations.len();
+        match self.evaluations.entry((slot.clone(), report.input)) {
             Entry::Occupied(mut waiting) => {
                 if waiting.get().len() < MAX_TRAPS_PER_INPUT {
                     waiting.get_mut().push(report.calls_before);
                 }
                 return;
             }
-            Entry::Vacant(_) if all == MAX_JUDGED_INPUTS => return,
+            Entry::Vacant(_) if all == MAX_EVALUATED_INPUTS => return,
             Entry::Vacant(vacant) => {
                 vacant.insert(vec![report.calls_before]);
             }
         }
-        let previous = machine.previous().map(|it| it.validated.clone());
+        let previous = machine.previous().map(|it| it.plugin.clone());
         let builtin = self.plugins.builtin(report.plugin.kind());
         let is_other = |it: &InstalledPlugin| {
             let (one, two) = (it.identity(), report.plugin.identity());
             (&one.digest, one.settings_revision) != (&two.digest, two.settings_revision)
         };
-        // The built-in one judges a copy of itself too: where both fail, the copy is not to blame.
+        // The built-in one tries a copy of itself too: where both fail, the copy is not to blame.
         let other = previous.filter(is_other).unwrap_or(builtin);
         work.push(Box::pin(async move { (slot, 0, jobs::find_blame(report, other).await) }));
     }
 
     /// It is known who is to blame for the traps on an input.
-    pub(super) fn judged(
+    pub(super) fn blame_found(
         &mut self,
         plugin: &InstalledPlugin,
         input: u64,
@@ -59,7 +59,7 @@ impl SlotSupervisor {
         blame: Blame,
     ) {
         let slot = plugin.slot().clone();
-        let traps = self.judging.remove(&(slot.clone(), input)).unwrap_or_default();
+        let traps = self.evaluations.remove(&(slot.clone(), input)).unwrap_or_default();
         if blame == Blame::Call && failure.limit().is_some() {
             tracing::info!(%slot, %failure, "message data exhausted a plugin limit; the plugin is not blamed and stays in service");
             return;
@@ -110,12 +110,12 @@ impl SlotSupervisor {
         }
         let machine = self.machines.of(slot);
         let Some(gone) = machine.roll_back(reason, &at) else { return };
-        let identity = gone.validated.identity();
-        let now = machine.active().map(|it| it.validated.identity().digest.clone());
+        let identity = gone.plugin.identity();
+        let now = machine.active().map(|it| it.plugin.identity().digest.clone());
         let now = now.unwrap_or_else(|| "the built-in or a broader plugin".to_owned());
         let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
         tracing::error!(%slot, plugin, version, digest, reason, now, "plugin rolled back");
-        self.emit(EventKind::RolledBack, &gone.validated, reason);
+        self.emit(EventKind::RolledBack, &gone.plugin, reason);
         metrics::counter!("waxwing_plugin_rollbacks_total", "slot" => slot.to_string())
             .increment(1);
         self.changed(slot);
@@ -123,7 +123,7 @@ impl SlotSupervisor {
 
     /// Why the previous version cannot come back: another slot has its binding now.
     pub(super) fn taken_before(&mut self, slot: &SlotName) -> Option<LoadError> {
-        let previous = self.machines.of(slot).previous()?.validated.clone();
+        let previous = self.machines.of(slot).previous()?.plugin.clone();
         self.machines.check_binding(&previous).err()
     }
 

@@ -20,7 +20,7 @@ impl Dialog {
             Verb::Helo => {
                 client_name(argument)?;
                 self.greeted();
-                self.say(Reply::Hello.with(self.terms.hostname.clone()));
+                self.say(Reply::Hello.with(self.settings.hostname.clone()));
             }
             Verb::StartTls => self.start_tls(argument)?,
             Verb::Mail => self.mail(argument)?,
@@ -52,9 +52,9 @@ impl Dialog {
         client_name(argument)?;
         self.greeted();
         let mut lines = vec![
-            self.terms.hostname.clone(),
+            self.settings.hostname.clone(),
             "PIPELINING".to_owned(),
-            format!("SIZE {}", self.terms.message_bytes),
+            format!("SIZE {}", self.settings.message_bytes),
             "8BITMIME".to_owned(),
             "SMTPUTF8".to_owned(),
             "ENHANCEDSTATUSCODES".to_owned(),
@@ -86,7 +86,7 @@ impl Dialog {
         if self.envelope.is_some() {
             return Err(Reply::OutOfOrder.with("a message is under way; end it or send RSET"));
         }
-        let mail::MailFrom { sender, utf8 } = mail::parse(argument, self.terms.message_bytes)?;
+        let mail::MailFrom { sender, utf8 } = mail::parse(argument, self.settings.message_bytes)?;
         self.envelope = Some(Envelope { sender, utf8, recipients: Vec::new(), refused: 0 });
         self.say(Reply::SenderOk);
         Ok(())
@@ -96,7 +96,7 @@ impl Dialog {
         let Some(envelope) = &mut self.envelope else {
             return Err(Reply::OutOfOrder.with("send MAIL first"));
         };
-        match recipient(argument, envelope.utf8, &self.terms.addresses) {
+        match recipient(argument, envelope, &self.settings.addresses) {
             Ok(recipient) if envelope.recipients.contains(&recipient) => {}
             Ok(_) if envelope.recipients.len() >= MAX_RECIPIENTS => {
                 return Err(Reply::TooManyRecipients.into());
@@ -121,7 +121,7 @@ impl Dialog {
             Some(it) if it.recipients.is_empty() => Err(Reply::OutOfOrder.with("send RCPT first")),
             Some(_) => {
                 self.say(Reply::StartData);
-                let limit = self.terms.message_bytes;
+                let limit = self.settings.message_bytes;
                 self.state = State::Data(Receiver::new(limit, BareNewline::Refuse));
                 Ok(())
             }
@@ -135,13 +135,17 @@ impl Dialog {
     }
 }
 
-fn recipient(argument: &[u8], utf8: bool, addresses: &Addresses) -> Result<Recipient, Answer> {
+fn recipient(
+    argument: &[u8],
+    envelope: &Envelope,
+    addresses: &Addresses,
+) -> Result<Recipient, Answer> {
     // The one address that needs no domain (RFC 5321 section 4.5.1).
     if argument.eq_ignore_ascii_case(b"TO:<postmaster>") {
         return Ok(Recipient::Postmaster);
     }
     let to = rcpt::parse(argument)?;
-    if to.needs_utf8 && !utf8 {
+    if to.needs_utf8 && !envelope.utf8 {
         return Err(Reply::Utf8NotAnnounced.into());
     }
     addresses.recipient(&to.recipient).ok_or_else(|| Reply::NoReturnPath.into())

@@ -1,12 +1,12 @@
-//! What a session with the listener is held under, and what passes between it and its driver.
+//! What a session with the listener for reports and its driver exchange: settings and steps.
 
 use std::sync::Arc;
 
 use crate::relay::bounces::{Addresses, Mail};
 
-/// What a session is held under.
+/// Names and limits of a session.
 #[derive(Debug)]
-pub struct Terms {
+pub struct ListenerSettings {
     /// What the server calls itself.
     pub hostname: String,
     /// The largest message, in octets.
@@ -30,7 +30,7 @@ pub enum Protection {
 pub enum Step {
     /// Write the output, then give more bytes.
     Wait,
-    /// Write the output, then go on with the same input.
+    /// Write the output, then go on with the same input: the output buffer is full.
     Flush,
     /// Write the output, shake hands, then [`super::Dialog::secured`].
     StartTls,

@@ -34,7 +34,7 @@ fn return_path() -> String {
 impl Session {
     fn new(protection: Protection) -> Self {
         let feedback = vec!["fbl@mail.example.com".parse().expect("valid")];
-        let terms = Terms {
+        let settings = ListenerSettings {
             hostname: "mail.example.com".to_owned(),
             message_bytes: 1_000,
             addresses: Arc::new(Addresses {
@@ -45,7 +45,7 @@ impl Session {
             }),
         };
         let mut session = Self {
-            dialog: Dialog::new(Arc::new(terms), protection),
+            dialog: Dialog::new(Arc::new(settings), protection),
             input: BytesMut::new(),
             mails: Vec::new(),
             handshakes: 0,

@@ -54,14 +54,18 @@ async fn listener(directory: &tempfile::TempDir) -> (Listener, Store) {
         clock: clock.clone(),
     };
     let intake = Intake::new(store.clone(), clock, Arc::clone(&addresses), reporters, rules);
-    let terms = Terms { hostname: "mail.example.com".to_owned(), message_bytes: 10_000, addresses };
+    let settings = ListenerSettings {
+        hostname: "mail.example.com".to_owned(),
+        message_bytes: 10_000,
+        addresses,
+    };
     let bounds = Bounds {
         opening: Duration::from_mins(1),
         idle: Duration::from_mins(5),
         data: Duration::from_mins(10),
         session: Duration::from_mins(30),
     };
-    (Listener { terms: Arc::new(terms), intake, bounds, tls: None }, store)
+    (Listener { settings: Arc::new(settings), intake, bounds, tls: None }, store)
 }
 
 /// Plays `client` against a session, which must end by itself.

@@ -141,7 +141,7 @@ fn malformed_parts_are_refused() {
 }
 
 #[test]
-fn the_send_api_judges_files() {
+fn the_send_api_checks_files() {
     let named = |name: &str| format!("Content-Type: image/png; name=\"{name}\"\n\nx\n");
     let parts = vec![named("x"); 21];
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();

@@ -20,14 +20,14 @@ fn a_client_of_tls_1_1_is_refused_for_its_version() {
     let answer = |version| {
         let mut server = ServerConnection::new(certificates.server_config()).expect("a server");
         server.read_tls(&mut client_hello(version).as_slice()).expect("read");
-        let judged = server.process_new_packets().map(|_| ());
+        let result = server.process_new_packets().map(|_| ());
         let mut answer = Vec::new();
         server.write_tls(&mut answer).expect("written");
-        (judged, answer)
+        (result, answer)
     };
-    let (judged, alert) = answer(0x0302);
+    let (result, alert) = answer(0x0302);
     let expected = rustls::PeerIncompatible::Tls12NotOffered;
-    assert_eq!(judged, Err(rustls::Error::PeerIncompatible(expected)));
+    assert_eq!(result, Err(rustls::Error::PeerIncompatible(expected)));
     assert_eq!(alert.last(), Some(&70), "protocol_version");
     assert_eq!(answer(0x0303).0, Ok(()), "the same hello, but for its version");
 }

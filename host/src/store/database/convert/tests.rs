@@ -1,4 +1,4 @@
-//! A database that schema 15's server wrote, and what goes wrong on its way.
+//! A database that schema 15's server wrote, and conversions that fail or are interrupted.
 
 mod rows;
 mod store;
@@ -13,12 +13,12 @@ use super::*;
 const ROWS: &str = include_str!("schema15.sql");
 
 /// A directory with the database of an earlier version.
-struct Earlier {
+struct Schema15Database {
     _directory: TempDir,
     file: PathBuf,
 }
 
-impl Earlier {
+impl Schema15Database {
     async fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("waxwing.db");
@@ -96,7 +96,7 @@ fn rows(connection: &Connection, query: &str) -> Vec<Vec<Value>> {
 
 #[tokio::test]
 async fn a_broken_identifier_is_named_and_leaves_the_old_file_whole() {
-    let earlier = Earlier::new().await;
+    let earlier = Schema15Database::new().await;
     let before = earlier.rows();
     let columns = rows(
         &open(&earlier.file),
@@ -134,9 +134,9 @@ async fn a_broken_identifier_is_named_and_leaves_the_old_file_whole() {
 }
 
 #[tokio::test]
-async fn what_an_interrupted_conversion_has_left_is_thrown_away() {
-    let earlier = Earlier::new().await;
-    let whole = Earlier::new().await;
+async fn leftovers_of_an_interrupted_conversion_are_removed() {
+    let earlier = Schema15Database::new().await;
+    let whole = Schema15Database::new().await;
     drop(whole.converted().await);
     let new = new_file(&earlier.file);
     let bytes = std::fs::read(&whole.file).expect("readable");
@@ -157,7 +157,7 @@ async fn what_an_interrupted_conversion_has_left_is_thrown_away() {
 
 #[tokio::test]
 async fn what_a_killed_server_left_in_its_log_is_converted_too() {
-    let earlier = Earlier::new().await;
+    let earlier = Schema15Database::new().await;
     let killed = earlier.file.with_file_name("killed.db");
     let server = open(&earlier.file);
     server.pragma_update(None, "journal_mode", "wal").expect("set");
@@ -174,7 +174,7 @@ async fn what_a_killed_server_left_in_its_log_is_converted_too() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_link_stays_one_and_the_file_that_it_names_is_converted() {
-    let earlier = Earlier::new().await;
+    let earlier = Schema15Database::new().await;
     let elsewhere = tempfile::tempdir().expect("a directory");
     let link = elsewhere.path().join("linked.db");
     std::os::unix::fs::symlink(&earlier.file, &link).expect("linked");
@@ -185,7 +185,7 @@ async fn a_link_stays_one_and_the_file_that_it_names_is_converted() {
 
 #[tokio::test]
 async fn a_file_that_another_process_has_open_is_not_converted() {
-    let earlier = Earlier::new().await;
+    let earlier = Schema15Database::new().await;
     let other = open(&earlier.file);
     other.execute_batch("BEGIN; SELECT count(*) FROM messages").expect("read");
     let error = earlier.refused().await;

@@ -2,7 +2,7 @@
 
 use waxwing_mail::address::{EmailAddress, InvalidAddress};
 
-/// A path, read but not yet judged.
+/// A path, read but not yet checked.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Path<'a> {
     /// The text between the angle brackets, without its route (RFC 5321 appendix C).
@@ -25,9 +25,6 @@ pub enum InvalidPath {
 
 impl<'a> Path<'a> {
     /// Reads the path at the beginning of a text; gives it with what follows it.
-    ///
-    /// # Errors
-    /// There is no path.
     pub fn take_from(text: &'a str) -> Result<(Self, &'a str), InvalidPath> {
         let inside = text.strip_prefix('<').ok_or(InvalidPath::Brackets)?;
         let end = closing_bracket(inside).ok_or(InvalidPath::Brackets)?;
@@ -52,9 +49,6 @@ impl<'a> Path<'a> {
     }
 
     /// The address.
-    ///
-    /// # Errors
-    /// It is none.
     pub fn address(&self) -> Result<EmailAddress, InvalidAddress> {
         self.mailbox.parse()
     }

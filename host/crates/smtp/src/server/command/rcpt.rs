@@ -15,9 +15,6 @@ pub struct RcptTo {
 }
 
 /// Reads what follows the verb.
-///
-/// # Errors
-/// Something in it is wrong.
 pub fn parse(argument: &[u8]) -> Result<RcptTo, Answer> {
     let text = str::from_utf8(argument).map_err(|_| bad_recipient("it is not UTF-8"))?;
     let path = super::after_keyword(text, "TO:")

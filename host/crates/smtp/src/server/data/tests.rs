@@ -1,3 +1,5 @@
+//! DATA and BDAT: end of data, dot-stuffing, bare line endings, limits.
+
 use bytes::BytesMut;
 
 use super::*;
@@ -96,7 +98,7 @@ fn the_limit_holds_for_what_line_feeds_become() {
 }
 
 #[test]
-fn what_is_lost_stays_lost_for_the_same_reason() {
+fn a_discarded_message_keeps_its_first_reason() {
     let mut content = Content::new(3, BareNewline::Refuse);
     content.push(b"abc");
     assert_eq!(content.held_bytes(), 3, "no more than a message may have");

@@ -32,7 +32,7 @@ impl Dialog {
     /// Announces a chunk. An error that leaves its end unknown ends the session: what follows may
     /// be content, and must not be read as commands.
     pub(super) fn bdat(&mut self, argument: &[u8]) {
-        let limit = self.terms.message_bytes;
+        let limit = self.settings.message_bytes;
         match bdat::parse(argument) {
             Err(answer) => {
                 self.say(answer);
@@ -80,7 +80,7 @@ impl Dialog {
         if envelope.chunk_failed {
             return Err(Reply::OutOfOrder.with("an earlier chunk was refused; send RSET"));
         }
-        let (limit, bare_newline) = (self.terms.message_bytes, self.terms.bare_newline);
+        let (limit, bare_newline) = (self.settings.message_bytes, self.settings.bare_newline);
         envelope.chunks.get_or_insert_with(|| Content::new(limit, bare_newline));
         Ok(())
     }

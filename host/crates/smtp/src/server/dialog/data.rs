@@ -32,7 +32,8 @@ impl Dialog {
             return Err(Reply::OutOfOrder.with("the message comes by BDAT; end it or send RSET"));
         }
         self.say(Reply::StartData);
-        self.state = State::Data(Receiver::new(self.terms.message_bytes, self.terms.bare_newline));
+        self.state =
+            State::Data(Receiver::new(self.settings.message_bytes, self.settings.bare_newline));
         Ok(None)
     }
 

@@ -23,9 +23,9 @@ impl Dialog {
         let name = client_name(argument)?.to_owned();
         self.set_hello(name);
         let mut lines = vec![
-            self.terms.hostname.clone(),
+            self.settings.hostname.clone(),
             "PIPELINING".to_owned(),
-            format!("SIZE {}", self.terms.message_bytes),
+            format!("SIZE {}", self.settings.message_bytes),
             "8BITMIME".to_owned(),
             "SMTPUTF8".to_owned(),
             "ENHANCEDSTATUSCODES".to_owned(),
@@ -43,7 +43,7 @@ impl Dialog {
     pub(super) fn helo(&mut self, argument: &[u8]) -> Outcome {
         let name = client_name(argument)?.to_owned();
         self.set_hello(name);
-        self.say(Reply::Hello.with(self.terms.hostname.clone()));
+        self.say(Reply::Hello.with(self.settings.hostname.clone()));
         Ok(None)
     }
 

@@ -35,7 +35,7 @@ impl Dialog {
         if self.envelope.is_some() {
             return Err(Reply::OutOfOrder.with("a message is under way; end it or send RSET"));
         }
-        let mail::MailFrom { sender, utf8 } = mail::parse(argument, self.terms.message_bytes)?;
+        let mail::MailFrom { sender, utf8 } = mail::parse(argument, self.settings.message_bytes)?;
         let envelope = Envelope {
             sender: sender.clone(),
             utf8,

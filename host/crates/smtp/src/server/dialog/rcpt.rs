@@ -36,7 +36,7 @@ impl Dialog {
                 return Err(Reply::Utf8NotAnnounced.into());
             }
             let known = envelope.recipients.contains(&to.recipient);
-            if !known && envelope.recipients.len() >= self.terms.recipients {
+            if !known && envelope.recipients.len() >= self.settings.recipients {
                 return Err(Answer::from(Reply::TooManyRecipients));
             }
             Ok((to.recipient, known))

@@ -1,4 +1,4 @@
-//! The settings of an SMTP session, and the steps and messages that it hands to its driver.
+//! What a session and its driver exchange: settings, steps, the submitted message.
 
 pub use crate::server::data::BareNewline;
 use crate::server::dialog::Credentials;
@@ -31,7 +31,7 @@ pub enum Security {
 pub enum Step {
     /// Write the output, then read more from the client: no complete command is left.
     Wait,
-    /// Write the output, then go on with the same input: enough pipelined replies have gathered.
+    /// Write the output, then go on with the same input: the output buffer is full.
     Flush,
     /// Write the output, shake hands, then [`super::Dialog::secured`].
     StartTls,

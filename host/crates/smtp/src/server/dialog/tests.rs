@@ -44,7 +44,7 @@ struct Session {
     message: Result<Accepted, Answer>,
 }
 
-fn terms() -> SessionSettings {
+fn settings() -> SessionSettings {
     SessionSettings {
         hostname: "mail.example.com".to_owned(),
         message_bytes: 1000,
@@ -54,9 +54,9 @@ fn terms() -> SessionSettings {
 }
 
 impl Session {
-    fn new(terms: SessionSettings, security: Security) -> Self {
+    fn new(settings: SessionSettings, security: Security) -> Self {
         let mut session = Self {
-            dialog: Dialog::new(Arc::new(terms), security),
+            dialog: Dialog::new(Arc::new(settings), security),
             input: BytesMut::new(),
             transcript: String::new(),
             mails: Vec::new(),
@@ -70,20 +70,20 @@ impl Session {
     }
 
     fn plain() -> Self {
-        Self::new(terms(), Security::Plain)
+        Self::new(settings(), Security::Plain)
     }
 
     fn tls() -> Self {
-        Self::new(terms(), Security::Tls)
+        Self::new(settings(), Security::Tls)
     }
 
     /// After a login, which does not stand in the transcript.
     fn logged_in() -> Self {
-        Self::logged_in_under(terms())
+        Self::logged_in_under(settings())
     }
 
-    fn logged_in_under(terms: SessionSettings) -> Self {
-        let mut session = Self::new(terms, Security::Tls);
+    fn logged_in_under(settings: SessionSettings) -> Self {
+        let mut session = Self::new(settings, Security::Tls);
         session.says(&["EHLO client.example", &format!("AUTH PLAIN {KEY_PLAIN}")]);
         session.transcript.clear();
         session

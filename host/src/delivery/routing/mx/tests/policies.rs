@@ -23,8 +23,8 @@ fn announce(world: &World, id: &str) {
 }
 
 /// The mode of the policy, and the hosts with an `!` at those that it does not allow.
-fn under(exchange: &Arc<MxResolution>) -> String {
-    let hosts = hosts(exchange);
+fn under(resolution: &Arc<MxResolution>) -> String {
+    let hosts = hosts(resolution);
     let mode = hosts.policy.as_ref().map_or("no policy".to_owned(), |it| format!("{:?}", it.mode));
     let allowed = |host: &MxHost| if host.allowed_by_policy { "" } else { "!" };
     let names = hosts.hosts.iter().map(|it| format!(" {}{}", it.name, allowed(it)));
@@ -57,7 +57,9 @@ async fn a_policy_that_allows_no_host_holds_the_mail_back() {
     host.serves("enforce", &["mx.example.org"], WEEK);
     let exchanges = world.policed(&host);
     let found = exchanges.look_up("example.com").await;
-    let MxResolution::TemporaryFailure { reason } = &*found else { panic!("{found:?}") };
+    let MxResolution::Failed(LookupFailure::Temporary { reason }) = &*found else {
+        panic!("{found:?}")
+    };
     assert!(reason.contains("MTA-STS policy of example.com allows none"), "{reason}");
 
     announce(&world, "2");

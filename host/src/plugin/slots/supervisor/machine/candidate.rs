@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::live::Live;
+use super::plugin_version::PluginVersion;
 use crate::plugin::config::slot::{Activation, ImpactRule};
 use crate::plugin::promotion::impact::Impact;
 use crate::plugin::promotion::shadow::Shadow;
@@ -36,7 +36,7 @@ pub enum RejectedFor {
 /// A validated version that is not live yet.
 #[derive(Debug)]
 pub struct Pending {
-    pub live: Live,
+    pub version: PluginVersion,
     pub impact: Impact,
     pub shadow: Option<Arc<Shadow>>,
     pub activation: Activation,
@@ -81,9 +81,9 @@ impl Candidate {
 impl Pending {
     /// Makes it live, with the report of its shadow run.
     #[must_use]
-    pub fn into_live(self) -> Live {
+    pub fn into_version(self) -> PluginVersion {
         let shadow = self.shadow.map(|it| it.report());
-        Live { shadow, ..self.live }
+        PluginVersion { shadow, ..self.version }
     }
 
     /// Why the candidate waits for the operator; none if it becomes live by its rule.
@@ -119,7 +119,7 @@ impl Pending {
     }
 
     fn status(&self) -> CandidateStatus {
-        let identity = self.live.validated.identity();
+        let identity = self.version.plugin.identity();
         CandidateStatus {
             digest: Some(identity.digest.clone()),
             name: Some(format!("{} {}", identity.name, identity.version)),

@@ -26,12 +26,12 @@ const NOW: Timestamp = Timestamp::from_millis(1_795_438_700_000);
 struct Opened {
     store: Store,
     earlier: Connection,
-    _directories: [Earlier; 2],
+    _directories: [Schema15Database; 2],
 }
 
 impl Opened {
     async fn new() -> Self {
-        let (before, after) = (Earlier::new().await, Earlier::new().await);
+        let (before, after) = (Schema15Database::new().await, Schema15Database::new().await);
         after.convert().await.expect("converted");
         let store = Store::open(&after.file).await.expect("opens");
         Self { store, earlier: open(&before.file), _directories: [before, after] }
@@ -58,7 +58,7 @@ fn account(id: &str) -> AccountId {
 
 #[tokio::test]
 async fn a_file_of_an_earlier_version_is_opened_only_after_its_conversion() {
-    let earlier = Earlier::new().await;
+    let earlier = Schema15Database::new().await;
     let before = earlier.rows();
     Store::check(&earlier.file).await.expect("a server can convert it");
     for _ in 0..2 {

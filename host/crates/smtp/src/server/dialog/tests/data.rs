@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use super::{Session, accepted, terms};
+use super::{Session, accepted, settings};
 use crate::server::dialog::{Accepted, BareNewline, SessionSettings, Stage};
 
 #[test]
@@ -84,7 +84,8 @@ fn a_message_that_finds_no_memory_is_swallowed_and_can_be_sent_again() {
 
 #[test]
 fn content_that_other_servers_choke_on_is_refused() {
-    let mut session = Session::logged_in_under(SessionSettings { message_bytes: 2000, ..terms() });
+    let mut session =
+        Session::logged_in_under(SessionSettings { message_bytes: 2000, ..settings() });
     session.says(&["MAIL FROM:<ada@example.com>", "RCPT TO:<bob@example.net>"]);
     session.says(&["DATA"]).sends_quietly(b"a\0b").says(&["", "."]);
     session.says(&["MAIL FROM:<ada@example.com>", "RCPT TO:<bob@example.net>"]);
@@ -119,7 +120,7 @@ fn a_message_with_bare_line_feeds_is_taken_and_nothing_that_came_with_it() {
 
 #[test]
 fn a_server_can_be_set_to_refuse_bare_line_feeds() {
-    let refusing = SessionSettings { bare_newline: BareNewline::Refuse, ..terms() };
+    let refusing = SessionSettings { bare_newline: BareNewline::Refuse, ..settings() };
     let mut session = Session::logged_in_under(refusing);
     session.says(&["MAIL FROM:<ada@example.com>", "RCPT TO:<bob@example.net>", "DATA"]);
     session.transcript.clear();

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use super::{Session, terms};
+use super::{Session, settings};
 use crate::server::dialog::SessionSettings;
 
 /// Each line in a new transaction.
@@ -120,7 +120,7 @@ fn mail_comes_after_ehlo_and_the_login_and_not_in_a_transaction() {
 #[test]
 fn the_size_of_a_larger_server_is_announced_and_taken() {
     let mut session =
-        Session::logged_in_under(SessionSettings { message_bytes: 25 * 1024 * 1024, ..terms() });
+        Session::logged_in_under(SessionSettings { message_bytes: 25 * 1024 * 1024, ..settings() });
     session.says(&["EHLO client.example", "MAIL FROM:<ada@example.com> SIZE=26214400"]);
     session.says(&["RSET", "MAIL FROM:<ada@example.com> SIZE=26214401"]);
     assert_snapshot!(session.transcript);

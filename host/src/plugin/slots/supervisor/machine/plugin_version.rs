@@ -6,8 +6,8 @@ use crate::plugin::slots::state::Stored;
 
 /// A generation that runs or ran.
 #[derive(Debug, Clone)]
-pub struct Live {
-    pub validated: InstalledPlugin,
+pub struct PluginVersion {
+    pub plugin: InstalledPlugin,
     /// What it takes to make it again.
     pub stored: Stored,
     /// What came of its calls in the shadow, where it had some.

@@ -134,7 +134,7 @@ async fn a_plugin_that_waited_does_not_take_a_binding_that_is_taken_by_now() {
     dirs.put("right.toml", "[binding]\nplan = 'pro'\n");
     dirs.put("right.wasm", waxwing_guests::component("price-two"));
     host.live("right", "price-two").await;
-    // Whether the order or the slot says no: it does not become live.
+    // Refused by the order or at activation: it does not become live.
     drop(host.order("left", Order::Activate).await);
     dirs.put("last.toml", "[binding]\nplan = 'business'\n");
     dirs.put("last.wasm", waxwing_guests::component("price-one"));

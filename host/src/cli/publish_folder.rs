@@ -1,4 +1,4 @@
-//! Template folders on the command line.
+//! Publishes a template folder for `dev` and `template create`.
 
 use super::error::CliError;
 use crate::authoring::error::AuthoringError;
@@ -9,7 +9,7 @@ use crate::store::TemplateOwner;
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
 
-/// Who the versions say has published them.
+/// Author recorded on versions that the command line publishes.
 pub const AUTHOR: &str = "cli";
 
 /// Checks a template with the renderer and publishes it.
@@ -17,11 +17,12 @@ pub async fn publish(
     authoring: &Authoring,
     account: AccountId,
     slug: &Slug,
-    (folder, existing): (&Folder, ExistingLayout),
+    folder: &Folder,
+    existing: ExistingLayout,
     options: &PublishOptions,
 ) -> Result<PublishOutcome, CliError> {
     let place = place(account, slug);
-    authoring.publish_folder(&place, folder, existing, options, AUTHOR).await.map_err(unfit)
+    authoring.publish_folder(&place, folder, existing, options, AUTHOR).await.map_err(to_cli_error)
 }
 
 /// A template of an account.
@@ -30,8 +31,8 @@ pub fn place(account: AccountId, slug: &Slug) -> Place {
     Place { owner, kind: TemplateKind::Template, slug: slug.clone() }
 }
 
-/// The findings for an author, each on a line.
-fn unfit(error: AuthoringError) -> CliError {
+/// The findings that block publishing, one a line.
+fn to_cli_error(error: AuthoringError) -> CliError {
     let AuthoringError::Unfit { slug, findings } = error else { return error.into() };
     let faults = findings.iter().filter(|it| it.is_error());
     let faults: Vec<String> = faults.map(|it| format!("  {}", it.in_words())).collect();
