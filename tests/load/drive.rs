@@ -18,7 +18,7 @@ pub struct Answers {
     pub wall: Duration,
     /// Of every request, in microseconds, ascending.
     pub latencies: Vec<u64>,
-    /// When the answer to each send had come, by the send's number.
+    /// When the answer to each send had come, by the send's number; nothing over SMTP.
     pub ended: Vec<(u32, Instant)>,
     /// How many of each status.
     pub statuses: BTreeMap<u16, u64>,

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use crate::clock::Timestamp;
 use crate::id::AccountId;
-use crate::message::status::{EnhancedCode, ReplyClass, ServerReply, Stage, classify};
+use crate::message::status::{EnhancedCode, ReplyClass, ServerReply, Stage, StatusClass, classify};
 use crate::message::waits_for::{Hosts, SANDBOX, WaitsFor};
 use crate::store::records::AttemptEnding;
 
@@ -67,11 +67,11 @@ pub enum Deferral {
 }
 
 /// The code of a reply (RFC 5321 section 4.2).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplyCode {
     pub code: u16,
     /// The enhanced status code (RFC 3463), as in `5.1.1`.
-    pub enhanced: Option<String>,
+    pub enhanced: Option<EnhancedCode>,
 }
 
 /// What an attempt says about the recipient's address.
@@ -166,8 +166,8 @@ impl Outcome {
     /// A 4xx or 5xx reply at that stage of the session.
     #[must_use]
     pub fn refused(stage: Stage, reply: ReplyCode, text: &str) -> Self {
-        let enhanced = reply.enhanced.as_deref().and_then(|it| it.parse::<EnhancedCode>().ok());
-        match classify(ServerReply { code: Some(reply.code), enhanced, text, stage }) {
+        let ReplyCode { code, enhanced } = reply;
+        match classify(ServerReply { code: Some(code), enhanced, text, stage }) {
             ReplyClass::DeadAddress => Self::Bounced(reply, AddressVerdict::Dead),
             ReplyClass::SuspectAddress => Self::Bounced(reply, AddressVerdict::Suspect),
             ReplyClass::Rejected => Self::Bounced(reply, AddressVerdict::Undecided),
@@ -206,8 +206,7 @@ impl Outcome {
     pub fn into_ending(self) -> AttemptEnding {
         let reply = match self {
             Self::Failed(reason) => {
-                let enhanced = reason.enhanced().map(ToOwned::to_owned);
-                return AttemptEnding::NoReply { enhanced };
+                return AttemptEnding::NoReply { enhanced: reason.enhanced() };
             }
             Self::Deferred(Deferral::MayHaveArrived) => return AttemptEnding::MayHaveArrived,
             Self::Delivered(reply)
@@ -227,15 +226,16 @@ impl Outcome {
 impl FailureReason {
     /// The enhanced status code (RFC 3463).
     #[must_use]
-    pub fn enhanced(self) -> Option<&'static str> {
-        match self {
-            Self::BadDestination => Some("5.1.2"),
-            Self::NullMx => Some("5.1.10"),
-            Self::NoRoute => Some("5.4.4"),
-            Self::RoutingLoop => Some("5.4.6"),
-            Self::Unconvertible => Some("5.6.3"),
-            Self::Other => None,
-        }
+    pub fn enhanced(self) -> Option<EnhancedCode> {
+        let (subject, detail) = match self {
+            Self::BadDestination => (1, 2),
+            Self::NullMx => (1, 10),
+            Self::NoRoute => (4, 4),
+            Self::RoutingLoop => (4, 6),
+            Self::Unconvertible => (6, 3),
+            Self::Other => return None,
+        };
+        EnhancedCode::new(StatusClass::Permanent, subject, detail)
     }
 }
 
@@ -262,7 +262,7 @@ impl Deferral {
     /// The same where delivery now backs off from the hosts.
     #[must_use]
     pub fn backing_off(self, backoff: Backoff) -> Self {
-        Self::BackOff(self.reply().cloned(), Box::new(backoff))
+        Self::BackOff(self.reply().copied(), Box::new(backoff))
     }
 }
 
@@ -275,7 +275,7 @@ impl Backoff {
 
 /// A reply as it stands in reasons.
 #[must_use]
-pub fn reply_text(code: u16, enhanced: Option<&str>, text: &str) -> String {
+pub fn reply_text(code: u16, enhanced: Option<EnhancedCode>, text: &str) -> String {
     match enhanced {
         Some(enhanced) => format!("{code} {enhanced} {text}"),
         None => format!("{code} {text}"),

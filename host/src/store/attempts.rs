@@ -19,7 +19,7 @@ pub async fn put(tx: &mut Tx, settled: &[&Settlement]) -> Result<(), StoreError>
             &attempt.tls,
             settlement.verdict.state().as_str(),
             attempt.ending.code(),
-            attempt.ending.enhanced(),
+            attempt.ending.enhanced().map(|it| it.to_string()),
             &attempt.reply,
             lz4_flex::compress_prepend_size(attempt.conversation.as_bytes()),
             attempt.ending == AttemptEnding::MayHaveArrived,

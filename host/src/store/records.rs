@@ -17,6 +17,7 @@ use crate::id::{AccountId, DomainId, KeyId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::message::channel::Channel;
 use crate::message::state::MessageState;
+use crate::message::status::EnhancedCode;
 use crate::message::waits_for::WaitsFor;
 use crate::template::version::{Dictionary, TemplateRevision};
 
@@ -428,10 +429,10 @@ pub enum AttemptEnding {
         /// RFC 5321 section 4.2.
         code: u16,
         /// The enhanced status code (RFC 3463), as in `5.1.1`.
-        enhanced: Option<String>,
+        enhanced: Option<EnhancedCode>,
     },
     /// No server replied, and the message has not arrived. DNS may have given the reason, as an enhanced status code.
-    NoReply { enhanced: Option<String> },
+    NoReply { enhanced: Option<EnhancedCode> },
     /// The end of the message was sent, and no reply came.
     MayHaveArrived,
 }
@@ -446,9 +447,9 @@ impl AttemptEnding {
     }
 
     #[must_use]
-    pub fn enhanced(&self) -> Option<&str> {
+    pub fn enhanced(&self) -> Option<EnhancedCode> {
         match self {
-            Self::Reply { enhanced, .. } | Self::NoReply { enhanced } => enhanced.as_deref(),
+            Self::Reply { enhanced, .. } | Self::NoReply { enhanced } => *enhanced,
             Self::MayHaveArrived => None,
         }
     }

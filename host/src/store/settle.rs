@@ -93,7 +93,7 @@ async fn apply_verdict(
             let attempt = &settlement.attempt;
             let facts = BounceFacts {
                 code: attempt.ending.code(),
-                enhanced: attempt.ending.enhanced().map(ToOwned::to_owned),
+                enhanced: attempt.ending.enhanced().map(|it| it.to_string()),
                 class: *class,
                 remote_host: attempt.host.as_ref().map(|it| it.name.clone()),
             };

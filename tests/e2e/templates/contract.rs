@@ -167,7 +167,7 @@ async fn a_narrower_format_breaks_senders_and_an_unknown_one_is_no_draft() {
 #[tokio::test]
 async fn a_plan_or_sender_that_sends_would_be_refused_for_breaks_senders() {
     let server = Server::dev();
-    server.cli(&["account", "update", server.dev_output("accountId"), "--plan", "pro"]);
+    drop(server.cli(&["account", "update", server.dev_output("accountId"), "--plan", "pro"]));
     published(&server).await;
     let publish = format!("{TEMPLATE}/publish");
     for (member, value, breaks) in [

@@ -65,7 +65,7 @@ impl Clients {
             client.end().await?;
         }
         let statuses = BTreeMap::from([(250, latencies.len() as u64)]);
-        Ok(Answers { wall, latencies, statuses })
+        Ok(Answers { wall, latencies, ended: Vec::new(), statuses })
     }
 }
 

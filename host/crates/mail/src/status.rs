@@ -143,6 +143,12 @@ impl EnhancedCode {
         self.class
     }
 
+    /// What it is about (RFC 3463 section 3.2): 3 for the system, 7 for security or policy.
+    #[must_use]
+    pub fn subject(self) -> u16 {
+        self.subject
+    }
+
     /// Whether it says no more than its class and where to look, as in `5.0.0` and `5.1.0`.
     #[must_use]
     pub fn is_general(self) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::*;
 use crate::generated_docs::assert_up_to_date;
@@ -101,6 +101,84 @@ const CODES: [(&str, &str, &str, &str); 16] = [
     ),
 ];
 
+const FAULTS_INTRODUCTION: &str = "
+## Codes of `errors`
+
+Each member of `errors` has `field`, `code` and `message`; more of them may come. Faults that a renderer or another plugin finds
+in the data, and those of a template's source, have the plugin's codes and those of
+[what publishing warns of](../templates/email/README.md#what-publishing-warns-of).
+
+| code | what is wrong with the field |
+|---|---|
+";
+
+/// Each code of a fault that the server finds by itself.
+const FAULTS: [(&str, &str); 21] = [
+    ("archived", "The template was archived."),
+    ("empty_message", "The rendered message has nothing to show."),
+    ("empty_subject", "The rendered subject is empty."),
+    ("forbidden", "The key may not set it."),
+    ("format", "It is not of the format that the template declares, as `date` or `money`."),
+    ("invalid", "Its value is not one of those that `message` names."),
+    ("malformed_json", "It is not JSON."),
+    ("malformed_mime", "Its parts are not closed or not encoded as they say (SMTP)."),
+    ("missing", "It must be given."),
+    ("more", "The first faults are listed; `message` says how many there are beside them."),
+    ("nul", "It has a NUL character."),
+    ("past", "The time is in the past."),
+    ("repeated", "It is given more than once."),
+    ("too_far", "The time is too far ahead."),
+    ("too_large", "It has too many bytes."),
+    ("too_long", "It has too many characters."),
+    ("too_many", "It has too many items."),
+    (
+        "too_much_work",
+        "With this data the template needs more time or memory than the server allows.",
+    ),
+    ("type", "It is of another type than wanted."),
+    ("unexpected", "It must not be given here."),
+    ("unknown", "There is no such field, template or value."),
+];
+
+/// The second argument of each call of a function of that name, where it is a text.
+fn codes_in<'a>(source: &'a str, call: &str) -> Vec<&'a str> {
+    let after = |at: usize| source.get(at + call.len()..).unwrap_or_default();
+    let calls = source.match_indices(call).map(|(at, _)| after(at));
+    let codes = calls.filter_map(|arguments| {
+        let (mut depth, mut in_text) = (0, false);
+        let comma = arguments.char_indices().find(|&(_, c)| {
+            match c {
+                '"' => in_text = !in_text,
+                '(' | '[' | '{' if !in_text => depth += 1,
+                ')' | ']' | '}' if !in_text => depth -= 1,
+                _ => {}
+            }
+            (c == ',' && depth == 0 && !in_text) || depth < 0
+        })?;
+        let second = arguments.get(comma.0 + 1..)?.trim_start().strip_prefix('"')?;
+        second.split_once('"').map(|(code, _)| code)
+    });
+    codes.collect()
+}
+
+#[test]
+fn every_code_of_a_fault_is_in_the_table_and_no_other() {
+    let (mut found, mut texts) = (BTreeSet::new(), BTreeSet::new());
+    for folder in ["api", "authoring", "journey", "management", "relay", "template"] {
+        for source in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder)) {
+            for call in ["Fault::new(", "Refusal::fault(", ".fault("] {
+                found.extend(codes_in(&source, call).into_iter().map(str::to_owned));
+            }
+            texts.extend(source.split('"').skip(1).step_by(2).map(str::to_owned));
+        }
+    }
+    let listed: BTreeSet<String> = FAULTS.iter().map(|(code, _)| (*code).to_owned()).collect();
+    let unlisted: Vec<_> = found.difference(&listed).collect();
+    assert!(unlisted.is_empty(), "not in the table: {unlisted:?}");
+    let unknown: Vec<_> = listed.difference(&texts).collect();
+    assert!(unknown.is_empty(), "nowhere in the code: {unknown:?}");
+}
+
 #[test]
 fn layouts_and_partials_have_no_scopes_of_their_own() {
     let text = json().to_string();
@@ -142,6 +220,10 @@ fn table() -> String {
         let row = format!("| `{code}` | {status} | {what} | {remedy} |\n");
         text.write_str(&row).expect("a String takes all");
     }
+    text.push_str(FAULTS_INTRODUCTION);
+    for (code, what) in FAULTS {
+        text.write_str(&format!("| `{code}` | {what} |\n")).expect("a String takes all");
+    }
     text
 }
 
@@ -161,28 +243,38 @@ fn no_get_documents_a_refusal_of_a_body_or_of_a_change() {
 #[test]
 fn every_code_that_a_problem_can_have_is_in_the_table_and_no_other() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files: Vec<PathBuf> = vec![root.join("journey/accept/refusal.rs")];
-    let mut folders = vec![root.join("api")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            match path.is_dir() {
-                true if path.ends_with("openapi") || path.ends_with("shapes") => {}
-                true => folders.push(path),
-                false => files.push(path),
-            }
-        }
-    }
+    let mut all = sources(&root.join("api"));
+    all.push(without_tests(&root.join("journey/accept/refusal.rs")));
     let is_code =
         |it: &&str| it.len() > 4 && it.chars().all(|c| c.is_ascii_uppercase() || c == '_');
     let mut codes = BTreeSet::new();
-    for file in files {
-        let source = fs::read_to_string(file).expect("a source");
-        let source = source.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
+    for source in all {
         codes.extend(source.split('"').skip(1).step_by(2).filter(is_code).map(str::to_owned));
     }
     let listed: BTreeSet<String> = CODES.iter().map(|(code, ..)| (*code).to_owned()).collect();
     // serde's word for this form.
     codes.remove("SCREAMING_SNAKE_CASE");
     assert_eq!(codes, listed);
+}
+
+/// The sources of a folder, without what only describes the API, and without tests.
+fn sources(folder: &Path) -> Vec<String> {
+    let (mut sources, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            match path.is_dir() {
+                true if ["openapi", "shapes", "tests"].iter().any(|it| path.ends_with(it)) => {}
+                true => folders.push(path),
+                false if path.ends_with("tests.rs") => {}
+                false => sources.push(without_tests(&path)),
+            }
+        }
+    }
+    sources
+}
+
+fn without_tests(file: &Path) -> String {
+    let source = fs::read_to_string(file).expect("a source");
+    source.split("#[cfg(test)]").next().unwrap_or_default().to_owned()
 }

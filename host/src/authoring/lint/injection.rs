@@ -61,9 +61,10 @@ impl<'a> Printed<'a> {
         }
         let path = self.data_of(page, output)?;
         let is_checked = BrandField::of_variable(&path).is_some()
-            || self.variables.iter().any(|it| {
-                it.path == path && it.format.as_deref().is_some_and(|it| it == "uri" || it == "url")
-            });
+            || self
+                .variables
+                .iter()
+                .any(|it| it.path == path && it.format.as_deref() == Some("url"));
         (!is_checked).then(|| {
             format!(
                 "the link is whatever `{path}` says, `javascript:` too; declare `{path}` with the format `url`, or \

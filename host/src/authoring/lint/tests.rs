@@ -84,7 +84,7 @@ fn data_where_escaping_does_not_protect_is_named_with_its_place() {
     let declared = json!({
         "html": "{% for i in a %}{% assign u = i.url %}<a href=\"{{ u }}\">x</a>{% endfor %}\
                  <a href=\"{{ product_url }}\">y</a><a href=\"{{ 'https://a.b' }}\">z</a><p class=\"preheader\">",
-        "variables": [{"path": "a[].url", "format": "uri"}],
+        "variables": [{"path": "a[].url", "format": "url"}],
     });
     assert!(told(&declared).is_empty(), "{:?}", told(&declared));
     assert_eq!(mjml("<mj-button href=\"{{ a }}\">x</mj-button>"), ["link_of_data 2:12"]);

@@ -142,7 +142,11 @@ impl HostOutcome {
 fn replied(reply: &Reply, stage: Stage) -> HostVerdict {
     let why = || format!("it answers {} {}", reply.code, at(stage));
     // RFC 3463 section 3.4: about the system, not about the message.
-    let is_about_system = || reply.enhanced.as_deref().is_some_and(|it| it.starts_with("4.3."));
+    let is_about_system = || {
+        reply
+            .enhanced
+            .is_some_and(|it| it.class() == status::StatusClass::Temporary && it.subject() == 3)
+    };
     match reply.code {
         421 => HostVerdict::TransientFailure(Some(code(reply)), why()),
         400..500 if matches!(stage, Stage::Mail | Stage::Reset) || is_about_system() => {
@@ -169,12 +173,12 @@ fn replied(reply: &Reply, stage: Stage) -> HostVerdict {
 }
 
 fn code(reply: &Reply) -> ReplyCode {
-    ReplyCode { code: reply.code, enhanced: reply.enhanced.clone() }
+    ReplyCode { code: reply.code, enhanced: reply.enhanced }
 }
 
 #[must_use]
 pub fn reply_text(reply: &Reply) -> String {
-    outcome::reply_text(reply.code, reply.enhanced.as_deref(), &reply.text)
+    outcome::reply_text(reply.code, reply.enhanced, &reply.text)
 }
 
 /// Why a host is not usable now. Other accounts read this, so a reply is quoted only from before
@@ -258,7 +262,7 @@ mod tests {
     #[test]
     fn what_a_host_says_once_it_knows_of_a_message_is_not_told_to_others() {
         let text = "no mail from boss@customer.example".to_owned();
-        let reply = Reply { code: 554, enhanced: Some("5.7.1".to_owned()), text };
+        let reply = Reply { code: 554, enhanced: "5.7.1".parse().ok(), text };
         let why = |stage| reason(&Cause::Reply(reply.clone()), stage);
         for stage in [Stage::Connect, Stage::Greeting, Stage::Hello, Stage::StartTls, Stage::Login]
         {

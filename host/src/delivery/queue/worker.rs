@@ -499,7 +499,7 @@ impl Worker {
                 domain = lease.recipient.domain().map(tracing::field::display),
                 host = attempt.host.as_ref().map(|it| &it.name),
                 code = attempt.ending.code(),
-                enhanced = attempt.ending.enhanced(),
+                enhanced = attempt.ending.enhanced().map(tracing::field::display),
                 next_attempt = settlement.verdict.next_attempt().map(tracing::field::display),
                 "delivery attempted"
             );

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use waxwing_mail::status::{EnhancedCode, StatusClass};
+
 use super::reader::ReplyLines;
 
 /// Characters of a reply's text that are kept, at most.
@@ -13,7 +15,7 @@ pub struct Reply {
     /// Its code, 200 to 599.
     pub code: u16,
     /// Its enhanced status code, as in `5.1.1`, where its class is that of the code.
-    pub enhanced: Option<String>,
+    pub enhanced: Option<EnhancedCode>,
     /// Its lines, joined by spaces, without the codes: at most 1,000 characters, none a control.
     pub text: String,
 }
@@ -39,11 +41,12 @@ impl Reply {
 impl From<ReplyLines> for Reply {
     fn from(lines: ReplyLines) -> Self {
         let first = lines.texts.first().map(String::as_str).unwrap_or_default();
-        let enhanced = first.split(' ').next().filter(|word| is_enhanced(word, lines.code));
+        let word = first.split(' ').next().unwrap_or_default();
+        let enhanced = enhanced(word, lines.code);
         let mut text = String::new();
         for line in &lines.texts {
             // Many servers repeat it on each line.
-            let rest = enhanced.and_then(|code| line.strip_prefix(code)).unwrap_or(line).trim();
+            let rest = enhanced.and_then(|_| line.strip_prefix(word)).unwrap_or(line).trim();
             if !text.is_empty() && !rest.is_empty() {
                 text.push(' ');
             }
@@ -52,37 +55,29 @@ impl From<ReplyLines> for Reply {
         if let Some((end, _)) = text.char_indices().nth(MAX_TEXT) {
             text.truncate(end);
         }
-        Self { code: lines.code, enhanced: enhanced.map(str::to_owned), text }
+        Self { code: lines.code, enhanced, text }
     }
 }
 
 impl fmt::Display for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.code)?;
-        for word in [self.enhanced.as_deref().unwrap_or_default(), &self.text] {
-            if !word.is_empty() {
-                write!(f, " {word}")?;
-            }
+        if let Some(enhanced) = self.enhanced {
+            write!(f, " {enhanced}")?;
         }
-        Ok(())
+        if self.text.is_empty() { Ok(()) } else { write!(f, " {}", self.text) }
     }
 }
 
-/// RFC 3463 section 2, with a class that is the code's.
-fn is_enhanced(word: &str, code: u16) -> bool {
-    let is_number =
-        |it: &str| matches!(it.len(), 1..=3) && it.bytes().all(|it| it.is_ascii_digit());
+/// The enhanced code that a reply begins with, where its class is that of the reply's code.
+fn enhanced(word: &str, code: u16) -> Option<EnhancedCode> {
     let class = match code {
-        200..300 => "2",
-        400..500 => "4",
-        500..600 => "5",
-        _ => return false,
+        200..300 => StatusClass::Success,
+        400..500 => StatusClass::Temporary,
+        500..600 => StatusClass::Permanent,
+        _ => return None,
     };
-    let mut numbers = word.split('.');
-    numbers.next() == Some(class)
-        && numbers.next().is_some_and(is_number)
-        && numbers.next().is_some_and(is_number)
-        && numbers.next().is_none()
+    word.parse().ok().filter(|it: &EnhancedCode| it.class() == class)
 }
 
 #[cfg(test)]
@@ -97,7 +92,7 @@ mod tests {
     fn an_enhanced_code_is_taken_from_the_first_line() {
         let reply =
             reply(550, &["5.1.1 The account", "5.1.1 does not exist.", "", "https://x/?p=1 "]);
-        assert_eq!(reply.enhanced.as_deref(), Some("5.1.1"));
+        assert_eq!(reply.enhanced, "5.1.1".parse().ok());
         assert_eq!(reply.text, "The account does not exist. https://x/?p=1");
         assert_eq!(reply.to_string(), "550 5.1.1 The account does not exist. https://x/?p=1");
     }
@@ -120,8 +115,8 @@ mod tests {
             assert_eq!(reply.enhanced, None, "{line}");
             assert_eq!(reply.text, line);
         }
-        assert_eq!(reply(250, &["2.0.0"]).enhanced.as_deref(), Some("2.0.0"));
-        assert_eq!(reply(452, &["4.5.100 x"]).enhanced.as_deref(), Some("4.5.100"));
+        assert_eq!(reply(250, &["2.0.0"]).enhanced, "2.0.0".parse().ok());
+        assert_eq!(reply(452, &["4.5.100 x"]).enhanced, "4.5.100".parse().ok());
         assert_eq!(reply(250, &[""]).to_string(), "250");
     }
 

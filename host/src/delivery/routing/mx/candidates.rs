@@ -158,13 +158,13 @@ mod tests {
         candidates.hosts.iter().map(|it| it.name.as_str()).collect()
     }
 
-    fn code(result: &Result<Candidates, LookupFailure>) -> &'static str {
+    fn code(result: &Result<Candidates, LookupFailure>) -> String {
         match result {
-            Ok(_) => "hosts",
+            Ok(_) => "hosts".to_owned(),
             Err(LookupFailure::Permanent { failure, .. }) => {
-                failure.enhanced().expect("each has a code")
+                failure.enhanced().expect("each has a code").to_string()
             }
-            Err(LookupFailure::Temporary { .. }) => "not now",
+            Err(LookupFailure::Temporary { .. }) => "not now".to_owned(),
         }
     }
 

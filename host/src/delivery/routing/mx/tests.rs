@@ -110,16 +110,16 @@ fn shown(resolution: &Arc<MxResolution>) -> Vec<String> {
 }
 
 /// The code of "never", or a word.
-fn verdict(resolution: &Arc<MxResolution>) -> &'static str {
+fn verdict(resolution: &Arc<MxResolution>) -> String {
     match &**resolution {
-        MxResolution::Hosts(_) => "hosts",
+        MxResolution::Hosts(_) => "hosts".to_owned(),
         MxResolution::Failed(LookupFailure::Permanent { failure, reason }) => {
             assert!(!reason.is_empty());
-            failure.enhanced().expect("each has a code")
+            failure.enhanced().expect("each has a code").to_string()
         }
         MxResolution::Failed(LookupFailure::Temporary { reason }) => {
             assert!(!reason.is_empty());
-            "not now"
+            "not now".to_owned()
         }
     }
 }

@@ -69,7 +69,7 @@ async fn a_greeting_that_is_a_refusal_is_told_with_its_words() {
     let peer = Peer::plays(script).await;
     let broken = peer.open(Security::Plain).await.expect_err("no session");
     let text = "Your address is on a list".to_owned();
-    let reply = Reply { code: 554, enhanced: Some("5.7.1".to_owned()), text };
+    let reply = Reply { code: 554, enhanced: "5.7.1".parse().ok(), text };
     assert_eq!((broken.stage, &broken.cause), (Stage::Greeting, &Cause::Reply(reply)));
     assert_eq!(broken.to_string(), "the greeting: 554 5.7.1 Your address is on a list");
     assert_eq!(shown(&broken.transcript), dialog(&[script]));
