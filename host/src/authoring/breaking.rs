@@ -276,7 +276,11 @@ mod tests {
         assert_eq!(told(&["a"], &["a.b"]), ["`a.b` was not read and is required"]);
         assert!(told(&["a.b"], &["a:object"]).len() == 1, "its type says it");
         assert!(told(&["a.size"], &["a"]).is_empty(), "a text has a size too");
-        assert!(told(&["a", "a[].b"], &["a", "a[]"]).is_empty(), "a loop goes over both");
+        assert!(told(&["a"], &["a", "a[].b?"]).is_empty(), "a loop goes over lists and objects");
+        assert_eq!(
+            told(&["a", "a[].b"], &["a", "a[]"]),
+            [format!("`a[]` was {members} and is {value}")]
+        );
     }
 
     #[test]

@@ -113,8 +113,9 @@ in the data, and those of a template's source, have the plugin's codes and those
 ";
 
 /// Each code of a fault that the server finds by itself.
-const FAULTS: [(&str, &str); 21] = [
+const FAULTS: [(&str, &str); 24] = [
     ("archived", "The template was archived."),
+    ("empty", "There are no items."),
     ("empty_message", "The rendered message has nothing to show."),
     ("empty_subject", "The rendered subject is empty."),
     ("forbidden", "The key may not set it."),
@@ -123,9 +124,11 @@ const FAULTS: [(&str, &str); 21] = [
     ("malformed_json", "It is not JSON."),
     ("malformed_mime", "Its parts are not closed or not encoded as they say (SMTP)."),
     ("missing", "It must be given."),
+    ("missing_sender", "The account has no sender to write to the address from."),
     ("more", "The first faults are listed; `message` says how many there are beside them."),
     ("nul", "It has a NUL character."),
     ("past", "The time is in the past."),
+    ("refused", "It was looked at and refused; `message` says why."),
     ("repeated", "It is given more than once."),
     ("too_far", "The time is too far ahead."),
     ("too_large", "It has too many bytes."),

@@ -87,7 +87,7 @@ fn formats_are_held_at_every_depth_and_a_wrong_type_is_told_once() {
         "on": "soon", "user": {"mail": ""},
         "items": [
             {"price": 12.99, "link": "javascript:alert(1)", "currency": "eur"},
-            {"price": 12.0}, {"price": 9_223_372_036_854_775_808_u64}, {"price": "1299"}, {"link": 1},
+            {"price": 12.5}, {"price": 12.0}, {"price": 9_223_372_036_854_775_808_u64}, {"price": "1299"}, {"link": 1},
         ],
     });
     assert_eq!(
@@ -99,9 +99,9 @@ fn formats_are_held_at_every_depth_and_a_wrong_type_is_told_once() {
             "items[0].link/url",
             "items[0].currency/currency",
             "items[1].price/money",
-            "items[2].price/money",
-            "items[3].price:number",
-            "items[4].link:string",
+            "items[3].price/money",
+            "items[4].price:number",
+            "items[5].link:string",
         ]
     );
 }
