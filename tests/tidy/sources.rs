@@ -34,7 +34,8 @@ pub fn host_and_crates() -> Vec<Source> {
     all
 }
 
-fn sources(root: &Path) -> Vec<Source> {
+/// All source files below a folder.
+pub fn sources(root: &Path) -> Vec<Source> {
     let mut files = rust_files(root);
     files.sort();
     files.iter().map(|file| read(root, file)).collect()

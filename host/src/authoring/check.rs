@@ -233,8 +233,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Renders a template without examples with made-up data, in each of its locales. Such data shows only whether the
-    /// template comes to a limit, and how long it is: no other finding is the author's.
+    /// Renders a template without examples with made-up data, in each of its locales. Such data shows whether the
+    /// template comes to a limit, how long it is, and whether an example is needed.
     async fn limits(
         &self,
         tenant: &Tenant,
@@ -246,9 +246,14 @@ impl<'a> Checker<'a> {
             match self.render(tenant, it, locale.tag, &data).await? {
                 Ok(rendered) => checked.findings.extend(clipped(&rendered, "made-up data")),
                 Err(NotRendered::Missing(_)) => {}
-                Err(NotRendered::Findings(found)) => {
-                    let found = found.into_iter().filter(|it| it.code == TOO_MUCH_WORK);
-                    checked.findings.extend(found);
+                Err(NotRendered::Findings(mut found)) => {
+                    if let Some(first) = found.iter().find(|it| it.code != TOO_MUCH_WORK)
+                        && locale.number == 0
+                    {
+                        checked.findings.push(refuses_made_up_data(&first.message));
+                    }
+                    found.retain(|it| it.code == TOO_MUCH_WORK);
+                    checked.findings.append(&mut found);
                 }
             }
         }
@@ -305,6 +310,15 @@ impl<'a> Checker<'a> {
             Err(Unrendered::TooMuchWork(_, failure)) => findings(vec![too_much_work(failure)?]),
         }
     }
+}
+
+/// Previews and snippets would show an error.
+fn refuses_made_up_data(why: &str) -> Finding {
+    let message = format!(
+        "there is no example, and the template refuses the data that previews and snippets make up ({why}); write an \
+         example"
+    );
+    Finding::warning("examples", "no_example", message)
 }
 
 fn clipped(rendered: &RenderedParts, data: &str) -> Option<Finding> {

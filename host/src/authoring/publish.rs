@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
 use super::bounds::{MAX_LINE, MAX_TOUCHED};
-use super::breaking::{BreakingChange, Demands, changes};
+use super::breaking::BreakingChange;
 use super::calls::may_show_content;
 use super::check::{Checkable, Checked, Checker, Tenant};
 use super::error::AuthoringError;
@@ -21,6 +21,7 @@ use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
 use crate::template::source::TemplateSource;
 use crate::template::version::{Blocks, Variable};
+use callers::Compared;
 
 /// Attempts to publish while what it is made of changes.
 const MAX_ATTEMPTS: u32 = 3;
@@ -172,7 +173,7 @@ impl Authoring {
         let revision = same.unwrap_or(version.revision);
         let touched = self.touched_by(&row, revision, &rendered, together);
         let mut touched = Box::pin(touched).await?;
-        let (own, sent) = self.breaking(&row, &version).await?;
+        let (own, sent) = self.breaking(&row, Compared::from(&version)).await?;
         let mut breaking = own;
         breaking.append(&mut touched.breaking);
         if !breaking.is_empty() && !options.force {
@@ -222,21 +223,7 @@ impl Authoring {
             let slug = &place.slug;
             let version = version
                 .ok_or_else(|| AuthoringError::NoVersion { slug: slug.clone(), revision })?;
-            let mut breaking = match &row.published {
-                Some(published) => {
-                    let tenant = self.tenant(row.owner).await?;
-                    let strict = |source: &TemplateSource| source.strict || tenant.strict;
-                    changes(
-                        Demands {
-                            variables: &published.variables,
-                            strict: strict(&published.source),
-                        },
-                        Demands { variables: &version.variables, strict: strict(&version.source) },
-                        &tenant.brand,
-                    )
-                }
-                None => Vec::new(),
-            };
+            let mut breaking = self.breaking(&row, Compared::from(&version)).await?.0;
             let (alone, rendered) = (Together::default(), version.rendered_source());
             let mut touched = self.touched_by(&row, revision, &rendered, &alone).await?;
             breaking.append(&mut touched.breaking);
@@ -279,7 +266,7 @@ impl Authoring {
         let (mut breaking, mut sent) = (Vec::new(), 0);
         let mut names = Vec::new();
         if !findings.iter().any(Finding::is_error) {
-            (breaking, sent) = self.breaking(row, &version).await?;
+            (breaking, sent) = self.breaking(row, Compared::from(&version)).await?;
             let rendered = rendered_source(source.clone(), version.compiled.as_ref());
             match Box::pin(self.touched_by(row, version.revision, &rendered, together)).await {
                 Ok(mut touched) => {
@@ -467,12 +454,14 @@ impl Authoring {
                     findings,
                 });
             }
-            let strict = source.strict || tenant.strict;
-            let mut changes = changes(
-                Demands { variables: &user.published.variables, strict },
-                Demands { variables: &variables, strict },
-                &tenant.brand,
-            );
+            let after = Compared {
+                source,
+                compiled: compiled.as_ref(),
+                blocks: &blocks,
+                variables: &variables,
+            };
+            let published = Compared::from(&user.published);
+            let mut changes = self.changes(tenant, &user.slug, published, after).await?;
             if !changes.is_empty() {
                 touched.sent += sent.get(user.slug.as_str()).copied().unwrap_or(0);
             }

@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, Request};
 use axum::{Extension, RequestExt};
-use http::{HeaderMap, header};
+use http::HeaderMap;
 use hyper::body::Body as _;
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ impl Asked {
         Self::read(api, request, purpose, false).await
     }
 
-    /// The same where each field has a default: a request without a body has them all.
+    /// The same where each field has a default: a request without a body, or with `null`, has them all.
     ///
     /// # Errors
     /// As for [`Asked::of`].
@@ -50,9 +50,12 @@ impl Asked {
         request: Request,
         purpose: Purpose,
     ) -> Result<Self, Problem> {
-        let has_type = request.headers().contains_key(header::CONTENT_TYPE);
-        let is_bodyless = !has_type && request.body().size_hint().exact() == Some(0);
-        Self::read(api, request, purpose, is_bodyless).await
+        let is_bodyless = request.body().size_hint().exact() == Some(0);
+        let mut asked = Self::read(api, request, purpose, is_bodyless).await?;
+        if asked.body.is_null() {
+            asked.body = json!({});
+        }
+        Ok(asked)
     }
 
     async fn read(

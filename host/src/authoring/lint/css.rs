@@ -69,7 +69,10 @@ pub fn pieces(style: &str) -> Vec<(usize, Piece<'_>)> {
 pub fn is_dark(condition: &str) -> bool {
     let is_kept = |c: &char| !c.is_whitespace();
     let condition: String = condition.chars().filter(is_kept).collect();
-    condition.to_ascii_lowercase().contains("prefers-color-scheme:dark")
+    let condition = condition.to_ascii_lowercase();
+    condition.contains("prefers-color-scheme:dark")
+        && !condition.contains("not(")
+        && !condition.contains("@medianot")
 }
 
 #[cfg(test)]

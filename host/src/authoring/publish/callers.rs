@@ -2,57 +2,169 @@
 
 use crate::authoring::Authoring;
 use crate::authoring::breaking::{BreakingChange, BreakingKind, Demands, changes};
+use crate::authoring::check::{Checkable, Checker, NotRendered, Tenant};
 use crate::authoring::error::AuthoringError;
 use crate::journey::policy::plan::plan_account;
+use crate::message::address::EmailAddress;
 use crate::plugin::binding::Scope;
 use crate::plugin::{CallContext, plan};
-use crate::store::{AccountRow, NewVersion, TemplateOwner, TemplateRow};
+use crate::store::{AccountRow, NewVersion, TemplateOwner, TemplateRow, VersionRow};
+use crate::template::compiled::{Compiled, rendered_source};
+use crate::template::kind::TemplateKind;
+use crate::template::slug::Slug;
 use crate::template::source::TemplateSource;
+use crate::template::trial::{complete_data, trial_data};
+use crate::template::version::{Blocks, Variable};
+
+/// Examples of the published version that the next one is tried with.
+const MAX_TRIED: usize = 20;
+
+/// A version that is held against another one of its template.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Compared<'a> {
+    pub source: &'a TemplateSource,
+    pub compiled: Option<&'a Compiled>,
+    pub blocks: &'a Blocks,
+    pub variables: &'a [Variable],
+}
+
+impl<'a> From<&'a VersionRow> for Compared<'a> {
+    fn from(it: &'a VersionRow) -> Self {
+        let VersionRow { source, compiled, blocks, variables, .. } = it;
+        Self { source, compiled: compiled.as_ref(), blocks, variables }
+    }
+}
+
+impl<'a> From<&'a NewVersion> for Compared<'a> {
+    fn from(it: &'a NewVersion) -> Self {
+        let NewVersion { source, compiled, blocks, variables, .. } = it;
+        Self { source, compiled: compiled.as_ref(), blocks, variables }
+    }
+}
+
+impl<'a> Compared<'a> {
+    fn demands(self, tenant: &Tenant) -> Demands<'a> {
+        Demands { variables: self.variables, strict: self.source.strict || tenant.strict }
+    }
+}
 
 impl Authoring {
     /// What a version asks of senders that the published one does not, and how many messages these send.
     pub(super) async fn breaking(
         &self,
         row: &TemplateRow,
-        version: &NewVersion,
+        version: Compared<'_>,
     ) -> Result<(Vec<BreakingChange>, u64), AuthoringError> {
         let Some(published) = &row.published else { return Ok((Vec::new(), 0)) };
-        let tenant = self.tenant(row.owner).await?;
-        let strict = |source: &TemplateSource| source.strict || tenant.strict;
-        let mut changes = changes(
-            Demands { variables: &published.variables, strict: strict(&published.source) },
-            Demands { variables: &version.variables, strict: strict(&version.source) },
-            &tenant.brand,
-        );
-        changes.extend(self.refused_sender(row.owner, &published.source, &version.source).await?);
-        changes.extend(self.refused_plan(row, &published.source, &version.source).await?);
         let sent = self.sent(row.owner, row.kind).await?;
-        Ok((changes, sent.get(row.slug.as_str()).copied().unwrap_or(0)))
+        let sent = sent.get(row.slug.as_str()).copied().unwrap_or(0);
+        if row.kind != TemplateKind::Template {
+            return Ok((Vec::new(), sent));
+        }
+        let tenant = self.tenant(row.owner).await?;
+        let mut changes =
+            self.changes(&tenant, &row.slug, Compared::from(published), version).await?;
+        let (before, after) = (&published.source, version.source);
+        changes.extend(self.refused_sender(row.owner, &tenant, before, after).await?);
+        changes.extend(self.refused_plan(row, before, after).await?);
+        Ok((changes, sent))
     }
 
-    /// A new sender whose domain may not send.
+    /// What a version asks of the data of a send that the one before does not.
+    pub(super) async fn changes(
+        &self,
+        tenant: &Tenant,
+        slug: &Slug,
+        before: Compared<'_>,
+        after: Compared<'_>,
+    ) -> Result<Vec<BreakingChange>, AuthoringError> {
+        let mut changes = changes(before.demands(tenant), after.demands(tenant), &tenant.brand);
+        for refused in self.refused_data(tenant, slug, before, after).await? {
+            if !changes.iter().any(|it| it.path == refused.path) {
+                changes.push(refused);
+            }
+        }
+        Ok(changes)
+    }
+
+    /// What paths alone do not say: the version is rendered with data that the one before accepts, which is that one's
+    /// examples and what can be made up of its variables.
+    async fn refused_data(
+        &self,
+        tenant: &Tenant,
+        slug: &Slug,
+        before: Compared<'_>,
+        after: Compared<'_>,
+    ) -> Result<Vec<BreakingChange>, AuthoringError> {
+        let checker = Checker::new(&self.plugins);
+        let sources = [before, after].map(|it| rendered_source(it.source.clone(), it.compiled));
+        let [was, is] = [(&sources[0], before.blocks), (&sources[1], after.blocks)]
+            .map(|(source, blocks)| Checkable { slug, source, blocks });
+        let made_up = [
+            ("made-up data", trial_data(before.source, before.variables)),
+            ("made-up data", complete_data(before.variables)),
+        ];
+        let examples = before.source.examples.iter().take(MAX_TRIED);
+        let examples = examples.map(|(name, data)| (name.as_str(), data));
+        let mut changes: Vec<BreakingChange> = Vec::new();
+        for (name, data) in examples.chain(made_up.iter().map(|(name, data)| (*name, data))) {
+            let locale = was.source.default_locale();
+            if checker.render(tenant, was, locale, data).await?.is_err() {
+                continue;
+            }
+            let locale = is.source.default_locale();
+            // What is missing is told by its path.
+            let Err(NotRendered::Findings(found)) =
+                checker.render(tenant, is, locale, data).await?
+            else {
+                continue;
+            };
+            for finding in found {
+                let path = finding.path.unwrap_or_default();
+                if !changes.iter().any(|it| it.path == path) {
+                    let before = format!("accepted with the data of {name}");
+                    let after = format!("refused: {}", finding.message);
+                    changes.push(BreakingChange::new(&path, BreakingKind::Type, before, after));
+                }
+            }
+        }
+        Ok(changes)
+    }
+
+    /// A sender that may not send, or none, where the one before may.
     async fn refused_sender(
         &self,
         owner: TemplateOwner,
+        tenant: &Tenant,
         before: &TemplateSource,
         after: &TemplateSource,
     ) -> Result<Option<BreakingChange>, AuthoringError> {
-        let (TemplateOwner::Account(account), Some(sender)) = (owner, &after.sender) else {
-            return Ok(None);
-        };
-        if before.sender.as_ref() == Some(sender) {
-            return Ok(None);
-        }
-        let known = match sender.domain() {
-            Some(domain) => self.store.domain_named(account, domain).await?,
-            None => None,
-        };
-        if known.is_some_and(|it| it.domain.standing.phase.may_send()) {
+        let TemplateOwner::Account(_) = owner else { return Ok(None) };
+        let [was, is] = [before, after].map(|it| it.sender.as_ref().or(tenant.sender.as_ref()));
+        if was == is || !self.may_send(owner, was).await? || self.may_send(owner, is).await? {
             return Ok(None);
         }
-        let before = before.sender.as_ref().map_or("the account's".to_owned(), ToString::to_string);
-        let after = format!("{sender}, whose domain is not verified");
-        Ok(Some(BreakingChange::of_template("sender", BreakingKind::Sender, before, after)))
+        let of_account = || "the account's".to_owned();
+        let before = before.sender.as_ref().map_or_else(of_account, ToString::to_string);
+        let after = match is {
+            Some(sender) => format!("{sender}, whose domain is not verified"),
+            None => "none: neither the template nor the account has one".to_owned(),
+        };
+        Ok(Some(BreakingChange::new("sender", BreakingKind::Sender, before, after)))
+    }
+
+    async fn may_send(
+        &self,
+        owner: TemplateOwner,
+        sender: Option<&EmailAddress>,
+    ) -> Result<bool, AuthoringError> {
+        let (TemplateOwner::Account(account), Some(domain)) =
+            (owner, sender.and_then(EmailAddress::domain))
+        else {
+            return Ok(false);
+        };
+        let known = self.store.domain_named(account, domain).await?;
+        Ok(known.is_some_and(|it| it.domain.standing.phase.may_send()))
     }
 
     /// Another required plan, where the plan policy refuses the account the template with it and not without.
@@ -82,7 +194,7 @@ impl Authoring {
         };
         let before = before.required_plan.clone().unwrap_or_else(|| "any plan".to_owned());
         let after = format!("{needed}, and the account has {}: {}", who.plan, denial.message);
-        Ok(Some(BreakingChange::of_template("requiredPlan", BreakingKind::Plan, before, after)))
+        Ok(Some(BreakingChange::new("requiredPlan", BreakingKind::Plan, before, after)))
     }
 }
 

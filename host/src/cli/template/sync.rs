@@ -109,7 +109,10 @@ pub struct Diff {
 /// Check a folder of templates without changing a server: against one, or with --offline against this binary's renderer
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit codes: 0 everything can be published; 1 something has faults or would break senders; 2 the command line is wrong.
+What somebody else has changed on the server since the last pull is not looked at: `push --dry-run` says that.
+
+Exit codes: 0 everything can be published; 1 something has faults or would break senders, or there are no templates;
+2 the command line is wrong.
 
 Examples:
   waxwing template check emails --offline
@@ -252,6 +255,9 @@ async fn differences(diff: &Diff) -> Result<Vec<Value>, SyncError> {
 
 pub async fn check(check: Check) -> Result<(), SyncError> {
     let files = read(&check.source)?;
+    if files.entries()?.is_empty() {
+        return Err(SyncError::Empty);
+    }
     let answer = if check.offline {
         offline(&files).await?
     } else {
@@ -397,12 +403,15 @@ fn line(it: &Value, would: &str) -> String {
         let breaking = all("breaking");
         if !breaking.is_empty() {
             let (count, sent) = (breaking.len(), text(it, "sent"));
-            lines.push(format!("  breaks senders in {count} ways; {sent} messages in 30 days"));
+            let ways = if count == 1 { "way" } else { "ways" };
+            lines.push(format!("  breaks senders in {count} {ways}; {sent} messages in 30 days"));
         }
     }
     let warnings = all("diagnostics").into_iter().filter(|it| it["severity"] == "warning");
     lines.extend(warnings.map(|it| {
-        let part = it["part"].as_str().map(|it| format!("{it}: ")).unwrap_or_default();
+        let line = it["line"].as_u64().filter(|it| *it > 0);
+        let line = line.map(|it| format!(", line {it}")).unwrap_or_default();
+        let part = it["part"].as_str().map(|it| format!("{it}{line}: ")).unwrap_or_default();
         format!("  warning: {part}{}", text(&it, "message"))
     }));
     let touched = all("touched");

@@ -193,8 +193,11 @@ impl Refusal {
                 [one] if one.field.is_empty() => one.message.clone(),
                 [one] => format!("{}: {}", one.field, one.message),
                 many => {
-                    let fields: Vec<&str> =
-                        many.iter().take(8).map(|fault| fault.field.as_str()).collect();
+                    let field = |it: &Fault| match it.field.as_str() {
+                        "" => "the body".to_owned(),
+                        field => field.to_owned(),
+                    };
+                    let fields: Vec<String> = many.iter().take(8).map(field).collect();
                     format!("{} faults, in: {}", many.len(), fields.join(", "))
                 }
             },
