@@ -1,7 +1,7 @@
 //! Data against the variables that a template requires: every fault at once, before rendering.
 
 use crate::template::Diagnostic;
-use crate::value::{Object, Value};
+use crate::value::{Object, Value, kind};
 use crate::variables::{Step, Use, append};
 
 /// No more faults than this are listed.
@@ -134,16 +134,4 @@ impl Check {
 fn with(mut path: String, step: &Step) -> String {
     append(&mut path, step);
     path
-}
-
-/// As a person calls it.
-pub const fn kind(it: &Value<'_>) -> &'static str {
-    match it {
-        Value::Nil | Value::Blank | Value::Empty => "nothing",
-        Value::Bool(_) => "a boolean",
-        Value::Int(_) | Value::Float(_) => "a number",
-        Value::Str(_) | Value::Safe(_) => "a string",
-        Value::Array(_) | Value::Range(..) => "an array",
-        Value::Object(_) | Value::Loop(_) => "an object",
-    }
 }

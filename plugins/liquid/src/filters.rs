@@ -23,7 +23,6 @@ pub use html::{escape_into, is_text};
 pub use items::items_of;
 pub use math::DIVIDED_BY_0;
 pub use number::{Number, saturating_integer};
-pub use strftime::Moment;
 
 use crate::filter::{Check, Filter, Function, Named, Run};
 

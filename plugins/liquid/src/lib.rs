@@ -39,6 +39,7 @@ mod locale;
 mod machine;
 mod messages;
 mod mode;
+mod moment;
 mod parse;
 mod plaintext;
 mod render;

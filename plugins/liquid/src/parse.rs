@@ -12,12 +12,6 @@ use crate::ast::{Block, Primary};
 use crate::fault::Fault;
 use crate::mode::Mode;
 
-/// Nested tags beyond this are refused; the renderer's stack relies on it.
-pub const MAX_NESTING: u32 = 100;
-
-/// No more faults than this are collected from one source.
-const MAX_FAULTS: usize = 50;
-
 /// Parses one source.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ mod compare;
 mod object;
 
 pub use compare::{Incomparable, order};
-pub use object::{Object, is_same};
+pub use object::is_same;
 
 /// A string that is a slice of the data or of the template, or was made while rendering.
 #[derive(Clone, Debug)]
@@ -37,6 +37,14 @@ pub enum Value<'a> {
     Range(i64, i64),
     /// `forloop` or `tablerowloop`.
     Loop(Rc<LoopState<'a>>),
+}
+
+/// Keys and values in the order of the data. Of duplicate keys the last value wins.
+#[derive(Debug, Default)]
+pub struct Object<'a> {
+    entries: Vec<(Str<'a>, Value<'a>)>,
+    /// Positions in the order of their keys; empty in a small object.
+    sorted: Vec<u32>,
 }
 
 impl Deref for Str<'_> {
@@ -258,6 +266,18 @@ impl<'a> Value<'a> {
             return self.element(*index);
         }
         self.item(key.as_str()?)
+    }
+}
+
+/// What a person calls a value.
+pub const fn kind(it: &Value<'_>) -> &'static str {
+    match it {
+        Value::Nil | Value::Blank | Value::Empty => "nothing",
+        Value::Bool(_) => "a boolean",
+        Value::Int(_) | Value::Float(_) => "a number",
+        Value::Str(_) | Value::Safe(_) => "a string",
+        Value::Array(_) | Value::Range(..) => "an array",
+        Value::Object(_) | Value::Loop(_) => "an object",
     }
 }
 

@@ -4,16 +4,17 @@
 //! Encoded words may stand in free text, in the names of mailboxes and in comments, and nowhere else. Addresses are
 //! not rewritten: a local part has no ASCII form, and a domain is left to its sender.
 
+mod not_encodable;
+mod output;
 mod structured;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write as _;
-
-use email_encoding::headers::{rfc2047, rfc2231, writer::EmailWriter};
-
-use super::field::{Field, decode_word, unfold};
+use super::field::{Field, unfold};
+use output::{Output, Run};
 use structured::Words;
+
+pub use not_encodable::NotEncodable;
 
 // A field in none of the next three lists is free text.
 
@@ -68,24 +69,6 @@ const PARAMETERS: [&str; 2] = ["content-disposition", "content-type"];
 /// Octets of a parameter's name; the encoder wants room for the value on the same line.
 const MAX_KEY: usize = 40;
 
-/// Why a field cannot be written in ASCII.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotEncodable {
-    /// Octets that are no text.
-    #[error("is neither ASCII nor UTF-8; encode it (RFC 2047)")]
-    NotUtf8,
-    /// A place for which there is no encoded form: an address, an identifier, a media type, the name of a parameter, or
-    /// the value of one whose name is too long or has a hyphen.
-    #[error(
-        "has non-ASCII characters where RFC 2047 allows no encoded words (an address, an identifier, the name of a \
-         parameter); write it in ASCII, or send with SMTPUTF8"
-    )]
-    Place,
-    /// A quote, a comment or an angle bracket that is not closed.
-    #[error("has non-ASCII characters and cannot be read: the `{0}` is not closed")]
-    Unclosed(char),
-}
-
 /// The whole field in ASCII, with its line ends.
 ///
 /// # Errors
@@ -95,8 +78,7 @@ pub fn encode(field: &Field<'_>) -> Result<Vec<u8>, NotEncodable> {
     let value = str::from_utf8(&line).map_err(|_| NotEncodable::NotUtf8)?.trim_matches([' ', '\t']);
     let mut output = format!("{}:", field.name);
     {
-        let column = output.len();
-        let mut output = Output { writer: EmailWriter::new(&mut output, column, 1, false) };
+        let mut output = Output::new(&mut output);
         let name = field.name.to_ascii_lowercase();
         let is_in = |list: &[&str]| list.contains(&name.as_str());
         if is_in(&MAILBOXES) {
@@ -113,67 +95,12 @@ pub fn encode(field: &Field<'_>) -> Result<Vec<u8>, NotEncodable> {
     Ok(output.into_bytes())
 }
 
-/// Writes a value, folded at blanks; a word longer than a line is not broken.
-struct Output<'a> {
-    writer: EmailWriter<'a>,
-}
-
-/// Words beside each other that are encoded together, so that the blanks between them are kept: readers drop
-/// those between two encoded words.
-#[derive(Default)]
-struct Run {
-    text: String,
-    after_encoded_word: bool,
-}
-
-impl Output<'_> {
-    /// ASCII, unchanged but for folding at its blanks.
-    fn plain(&mut self, text: &str) {
-        // A string takes everything.
-        let _infallible = self.writer.folding().write_str(text);
-    }
-
-    fn encoded(&mut self, text: &str) {
-        let _infallible = rfc2047::encode(text, &mut self.writer);
-    }
-
-    fn blank(&mut self) {
-        self.writer.space();
-    }
-
-    /// Writes what has gathered.
-    fn run(&mut self, run: &mut Run) {
-        if !run.text.is_empty() {
-            self.encoded(&run.text);
-            *run = Run::default();
-        }
-    }
-}
-
-impl Run {
-    /// Takes a word, if it must be encoded or is encoded already; `blanks` stand before it. Returns whether the word
-    /// was taken.
-    fn take(&mut self, word: &str, blanks: &str) -> bool {
-        let decoded = if word.is_ascii() { decode_word(word) } else { None };
-        if word.is_ascii() && decoded.is_none() {
-            return false;
-        }
-        let are_both_encoded = self.after_encoded_word && decoded.is_some();
-        if !self.text.is_empty() && !are_both_encoded {
-            self.text.push_str(blanks);
-        }
-        self.after_encoded_word = decoded.is_some();
-        self.text.push_str(decoded.as_deref().unwrap_or(word));
-        true
-    }
-}
-
 fn unstructured(value: &str, output: &mut Output<'_>) {
     let mut run = Run::default();
     let (mut rest, mut blanks) = (value, "");
     while !rest.is_empty() {
         let (word, after) = rest.split_at(rest.find([' ', '\t']).unwrap_or(rest.len()));
-        let begins_run = run.text.is_empty();
+        let begins_run = run.is_empty();
         if begins_run || !run.take(word, blanks) {
             output.run(&mut run);
             for _ in blanks.chars() {
@@ -209,7 +136,7 @@ fn parameters(value: &str, output: &mut Output<'_>) -> Result<(), NotEncodable> 
             return Err(NotEncodable::Place);
         }
         let value = structured::unquoted(value.trim_start_matches([' ', '\t']))?;
-        let _infallible = rfc2231::encode(key, &value, &mut output.writer);
+        output.parameter(key, &value);
     }
     Ok(())
 }

@@ -5,6 +5,8 @@
 //! bits, fields that are not ASCII; every other byte stays unchanged and in its place. What a reader
 //! decodes is the same before and after.
 
+mod cannot_convert;
+mod goal;
 mod leaf;
 mod parts;
 
@@ -12,7 +14,6 @@ mod parts;
 mod tests;
 
 use std::borrow::Cow;
-use std::io::BufRead;
 
 use mail_parser::ContentType;
 use mail_parser::decoders::base64::base64_decode;
@@ -20,42 +21,16 @@ use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use mail_parser::parsers::MessageStream;
 
 use super::encoded_header;
-use super::field::{InvalidHeader, Message, unfold};
+use super::field::{Message, unfold};
+use cannot_convert::MAX_DEPTH;
+use goal::Goal;
 
-/// Octets of a line without its end (RFC 5322 section 2.1.1), at most.
-pub const MAX_LINE: usize = 998;
-const MAX_DEPTH: usize = 50;
+pub use cannot_convert::CannotConvert;
+pub use goal::{MAX_LINE, has_long_line};
+
 /// Octets of a Content-Type, at most: the parser takes quadratic time.
 const MAX_VALUE: usize = 4_000;
 const ENCODING: &str = "Content-Transfer-Encoding";
-
-/// Why a message cannot be converted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum CannotConvert {
-    /// A header field with octets over 127 that only SMTPUTF8 could carry.
-    #[error("a header field of the message is not ASCII and needs SMTPUTF8")]
-    Header,
-    /// A line of a part's header that is too long.
-    #[error("the header of a part has a line over {MAX_LINE} octets")]
-    LongHeader,
-    /// A signature covers the octets as they are (RFC 1847).
-    #[error("a part of the message that must be re-encoded is signed")]
-    Signed,
-    /// A part may not be encoded, or is not encoded as it says.
-    #[error(
-        "a part of the message that must be re-encoded has a type that forbids it or a wrong header"
-    )]
-    Encoding,
-    /// The header of a part is malformed.
-    #[error("a header of the message is malformed: {0}")]
-    Malformed(#[from] InvalidHeader),
-    /// A multipart without a boundary, or without one of its lines.
-    #[error("a multipart of the message has no boundary lines")]
-    NoBoundary,
-    /// Parts within parts.
-    #[error("parts of the message are nested more than {MAX_DEPTH} deep")]
-    TooDeep,
-}
 
 /// Whether a message has octets over 127.
 #[must_use]
@@ -81,44 +56,10 @@ pub fn to_short_lines(raw: &[u8]) -> Result<Vec<u8>, CannotConvert> {
     if has_long_line(&output) { Err(CannotConvert::Encoding) } else { Ok(output) }
 }
 
-/// Whether a line has over 998 octets.
-#[must_use]
-pub fn has_long_line(mut octets: &[u8]) -> bool {
-    while !octets.is_empty() {
-        // The standard library searches with `memchr` here; reading from a slice cannot fail.
-        let mut rest = octets;
-        let length = rest.skip_until(b'\n').unwrap_or(octets.len());
-        let (line, after) = octets.split_at(length.min(octets.len()));
-        if line.strip_suffix(b"\r\n").unwrap_or(line).len() > MAX_LINE {
-            return true;
-        }
-        octets = after;
-    }
-    false
-}
-
 fn rewrite(raw: &[u8], goal: Goal) -> Result<Vec<u8>, CannotConvert> {
     let mut output = Vec::with_capacity(raw.len() + raw.len() / 2);
     convert(raw, Kind::Leaf, Place::Message, MAX_DEPTH, goal, &mut output)?;
     Ok(output)
-}
-
-/// What a message is rewritten for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Goal {
-    /// No octet over 127.
-    SevenBit,
-    /// No line over 998 octets.
-    ShortLines,
-}
-
-impl Goal {
-    fn is_reached(self, octets: &[u8]) -> bool {
-        match self {
-            Self::SevenBit => octets.is_ascii(),
-            Self::ShortLines => !has_long_line(octets),
-        }
-    }
 }
 
 /// A header and what it is the header of.
@@ -229,7 +170,9 @@ impl<'a> Entity<'a> {
         match &self.kind {
             Kind::Multipart(boundary, parts) => {
                 self.write_container_header(output);
-                parts::write(body, boundary, parts, depth, goal, output)
+                parts::write(body, boundary, goal, output, |part, output| {
+                    convert(part, (**parts).clone(), Place::Part, depth, goal, output)
+                })
             }
             Kind::Message => {
                 self.write_container_header(output);

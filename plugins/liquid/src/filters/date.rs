@@ -1,9 +1,10 @@
 //! `date`, `time` and `datetime`: read ISO 8601, RFC 2822, English dates and Unix seconds; write by `strftime` or in
 //! the style of a locale, in the offset of the text or in a time zone.
 
-use super::strftime::{Moment, days_from_civil, format};
+use super::strftime::format;
 use crate::filter::{Args, Outcome, Refused, Written, WrongArguments};
 use crate::locale::{self, ENGLISH, Locale, Style, is_zone, local_time};
+use crate::moment::{Moment, days_from_civil};
 use crate::value::Value;
 
 /// A value that is not a date is returned unchanged, as in Ruby.

@@ -2,10 +2,9 @@
 //! decimals: `{{ "12.99" | currency: "EUR" }}`.
 
 use super::number::{count, to_integer};
-use crate::check::kind;
 use crate::filter::{Args, Outcome, Refused};
 use crate::locale::{self, Decimal, ENGLISH, Locale};
-use crate::value::Value;
+use crate::value::{Value, kind};
 
 /// Signs of currencies in a render without a locale.
 const SIGNS: [(&str, &str); 15] = [

@@ -1,8 +1,9 @@
 //! Dates and times by the patterns of a locale (UTS #35, part 4), in the Gregorian calendar.
 
+use super::language::Locale;
 use super::number::in_digits;
-use super::{Conventions, Locale, item};
-use crate::filters::Moment;
+use super::writing::{Conventions, item};
+use crate::moment::Moment;
 
 /// How long a date or a time is, in the order of the patterns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,9 @@
 //! Numbers, shares and amounts by the patterns of a locale (UTS #35, part 3).
 
 use super::conventions::SIGNS;
-use super::{Conventions, Decimal, Locale};
+use super::decimal::Decimal;
+use super::language::Locale;
+use super::writing::Conventions;
 
 /// How many digits stand behind the point.
 #[derive(Debug, Clone, Copy)]

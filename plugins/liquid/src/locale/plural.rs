@@ -1,6 +1,6 @@
-//! The plural form that a number takes in a language.
+//! The plural forms of CLDR, and what of a number decides which one it takes.
 
-use super::{Decimal, Locale};
+use super::decimal::Decimal;
 
 /// The forms of CLDR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,13 +42,15 @@ pub struct Operands {
     pub t: u64,
 }
 
-/// The form of a number as [`super::number`] writes it, and of the absolute value.
-pub fn plural(it: Decimal, locale: &Locale) -> Plural {
-    let it = it.rounded(3);
-    // No rule looks at more than the last six digits of a large number.
-    let kept = it.whole.len().saturating_sub(15);
-    let last: u64 = it.whole.get(kept..).and_then(|it| it.parse().ok()).unwrap_or(0);
-    let i = if kept > 0 { last + 1_000_000_000_000_000 } else { last };
-    let fraction = it.fraction.parse().unwrap_or(0);
-    (locale.rule)(&Operands { i, v: it.fraction.len(), f: fraction, t: fraction })
+impl Operands {
+    /// Of a number as [`super::number`] writes it, and of the absolute value.
+    pub fn of(it: Decimal) -> Self {
+        let it = it.rounded(3);
+        // No rule looks at more than the last six digits of a large number.
+        let kept = it.whole.len().saturating_sub(15);
+        let last: u64 = it.whole.get(kept..).and_then(|it| it.parse().ok()).unwrap_or(0);
+        let i = if kept > 0 { last + 1_000_000_000_000_000 } else { last };
+        let fraction = it.fraction.parse().unwrap_or(0);
+        Self { i, v: it.fraction.len(), f: fraction, t: fraction }
+    }
 }

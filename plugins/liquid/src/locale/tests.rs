@@ -1,8 +1,8 @@
 //! Locales against `Intl` of Node.js, which has the whole of ICU (`cldr/cases.mjs`), and what no other
 //! implementation decides for us.
 
-use super::conventions::CLDR;
-use super::{Decimal, LOCALES, Locale, REGIONS, plural};
+use super::conventions::{CLDR, LOCALES, REGIONS};
+use super::{Decimal, Locale};
 use crate::value::Value;
 use crate::{Compiled, Part, RenderError, Source, Template, Undefined};
 
@@ -74,7 +74,7 @@ fn plural_forms_are_those_of_icu() {
         let locale = Locale::new(tag);
         let letter = |text: &str| {
             let number = Decimal::of(&Value::from(text)).expect("a number");
-            let name = plural(number, &locale).name();
+            let name = locale.plural(number).name();
             if name == "other" { '.' } else { name.chars().next().expect("a name") }
         };
         let whole: String = (0..=200).map(|it| letter(&it.to_string())).collect();

@@ -7,11 +7,10 @@ use crate::ast::{
     Comparison, Condition, Expr, FilterCall, Literal, Logic, Operator, Path, Primary, Root,
     Segment, Sense,
 };
-use crate::check::kind;
 use crate::filter::{Args, Run};
 use crate::filters::{DIVIDED_BY_0, Number};
 use crate::locale::ENGLISH;
-use crate::value::{Incomparable, Str, Value, is_same, order};
+use crate::value::{Incomparable, Str, Value, is_same, kind, order};
 
 impl<'a> Machine<'a> {
     pub(super) fn expr(&mut self, it: &'a Expr) -> Result<Value<'a>, Stopped> {

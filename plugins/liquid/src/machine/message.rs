@@ -7,12 +7,11 @@ use waxwing_html_text::plain;
 use super::{Binding, Machine, Stopped, Whose};
 use crate::Undefined;
 use crate::ast::{FilterCall, Primary};
-use crate::check::kind;
 use crate::filters::{escape_into, is_text};
 use crate::locale::{self, Decimal, ENGLISH, Plural};
 use crate::messages::{COUNT, DEFAULT, Forms, Message, Piece, Text};
 use crate::mode::Mode;
-use crate::value::{Str, Value};
+use crate::value::{Str, Value, kind};
 
 impl<'a> Machine<'a> {
     #[inline(never)]
@@ -77,8 +76,7 @@ impl<'a> Machine<'a> {
         let is_zero = number.whole.is_empty() && number.fraction.is_empty();
         let has_zero =
             matches!(&message.forms, Forms::Plural(it) if it[Plural::Zero as usize].is_some());
-        let form =
-            if is_zero && has_zero { Plural::Zero } else { locale::plural(number.clone(), locale) };
+        let form = if is_zero && has_zero { Plural::Zero } else { locale.plural(number.clone()) };
         Ok((form, locale::number(number, locale, None).into()))
     }
 

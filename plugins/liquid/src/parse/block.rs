@@ -5,10 +5,15 @@ use std::ops::Range;
 use super::expr::{Cursor, verbatim};
 use super::lexer::place;
 use super::scan::{Piece, split_name};
-use super::{MAX_FAULTS, MAX_NESTING};
 use crate::ast::{Block, Node};
 use crate::fault::Fault;
 use crate::mode::Mode;
+
+/// Nested tags beyond this are refused; the renderer's stack relies on it.
+const MAX_NESTING: u32 = 100;
+
+/// No more faults than this are collected from one source.
+const MAX_FAULTS: usize = 50;
 
 /// Parses all pieces; faults go to `faults`.
 pub fn whole(

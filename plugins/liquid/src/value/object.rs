@@ -1,17 +1,9 @@
 //! An object in the order in which it was sent; large ones have an index.
 
-use super::{Str, Value};
+use super::{Object, Str, Value};
 
 /// Above this many keys a sorted index is cheaper than looking at each.
 const INDEX_FROM: usize = 32;
-
-/// Keys and values in the order of the data. Of duplicate keys the last value wins.
-#[derive(Debug, Default)]
-pub struct Object<'a> {
-    entries: Vec<(Str<'a>, Value<'a>)>,
-    /// Positions in the order of their keys; empty in a small object.
-    sorted: Vec<u32>,
-}
 
 impl<'a> Object<'a> {
     /// Keeps the place of the first and the value of the last of duplicate keys.

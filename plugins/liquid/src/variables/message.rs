@@ -1,7 +1,7 @@
 //! What the messages of `t` read.
 
-use super::walk::{Walker, Way};
-use super::{Reading, walk::Meaning};
+use super::reads::Reading;
+use super::walk::{Meaning, Walker, Way};
 use crate::ast::FilterCall;
 use crate::messages::{COUNT, DEFAULT, Forms, Message, Piece};
 

@@ -2,7 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::Reading;
+/// How a value is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// Its absence is fine.
+    Optional,
+    Required,
+    Looped,
+    Printed,
+}
 
 /// Paths, by their position in the list of all uses, and how each is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

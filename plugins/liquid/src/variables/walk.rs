@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::{Reading, Reads, Step, Uses};
+use super::reads::{Reading, Reads};
+use super::uses::{Step, Uses};
 use crate::ast::{
     Arm, Bound, Call, CallScope, Comparison, Condition, CycleName, Expr, For, Literal, Node,
     Offset, Operator, Path, Primary, Root, Segment, own_variable,

@@ -1,6 +1,7 @@
 //! Walks over a structured value (RFC 5322 section 3.2): words, quotes, comments, angle brackets.
 
-use super::{NotEncodable, Output, Run};
+use super::not_encodable::NotEncodable;
+use super::output::{Output, Run};
 
 /// What begins something other than a word.
 const SPECIAL: [char; 10] = [' ', '\t', ',', ':', ';', '(', ')', '<', '>', '"'];
@@ -33,13 +34,13 @@ pub(super) fn write(
         // Quotes right before `@` are a part of the address, and so is a word with `@` in it.
         let is_address = (first == '"' && rest.starts_with(['@', '.']))
             || (first != '(' && first != '"' && piece.contains('@'));
-        let is_apart = run.text.is_empty() || first == '<';
+        let is_apart = run.is_empty() || first == '<';
         if is_address && !(piece.is_ascii() && is_apart) {
             return Err(NotEncodable::Place);
         }
         let may_run = words == Words::Names && !matches!(first, '(' | '<') && !is_address;
         let is_quoted_ascii = first == '"' && piece.is_ascii();
-        if may_run && !is_quoted_ascii && !run.text.is_empty() && run.take(&text, blanks) {
+        if may_run && !is_quoted_ascii && !run.is_empty() && run.take(&text, blanks) {
             blanks = "";
             continue;
         }

@@ -1,6 +1,7 @@
 //! Tokenizes an address field (From, To, …) into words, comments and angle addresses (RFC 5322 section 3.4).
 
-use super::InvalidMailbox;
+use super::invalid_mailbox::InvalidMailbox;
+use crate::field::decode_words;
 
 /// Comments in comments, at most.
 const MAX_DEPTH: usize = 8;
@@ -136,7 +137,7 @@ impl<'a> Scanner<'a> {
             match c {
                 '(' if depth == MAX_DEPTH => return Err(InvalidMailbox::TooDeep),
                 '(' => depth += 1,
-                ')' if depth == 1 => return Ok(super::decode_words(&text)),
+                ')' if depth == 1 => return Ok(decode_words(&text)),
                 ')' => depth -= 1,
                 '\\' => {
                     text.push(self.next().ok_or(InvalidMailbox::Unclosed('('))?);

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::address::InvalidAddress;
 
 type Pair = (Option<String>, String);
 

@@ -1,7 +1,7 @@
 //! Complaints: the Abuse Reporting Format (RFC 5965, 6650), and Outlook.com's reports, which only
 //! enclose the message.
 
-use super::address;
+use super::address::address;
 use super::mime::{Fields, ReportMessage};
 use crate::address::EmailAddress;
 

@@ -1,7 +1,9 @@
 //! Delivery status notifications (RFC 3464, 6533), also those whose part has another media type.
 
+use super::address::address;
+use super::diagnostic::tidy;
 use super::mime::{Field, Fields, ReportMessage};
-use super::{Action, RecipientStatus, address, tidy};
+use super::recipient_status::{Action, RecipientStatus};
 use crate::status::{EnhancedCode, StatusClass};
 
 /// Recipients of one report that are read, at most.

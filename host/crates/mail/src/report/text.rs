@@ -2,8 +2,10 @@
 //!
 //! When in doubt the message is not a bounce: an automatic reply must not fail a message.
 
+use super::address::address;
+use super::diagnostic::{quoted_reply, reply, tidy};
 use super::mime::ReportMessage;
-use super::{Action, RecipientStatus, address, reply, tidy};
+use super::recipient_status::{Action, RecipientStatus};
 use crate::status::EnhancedCode;
 
 /// Characters of the text that are searched, at most.
@@ -224,24 +226,6 @@ fn status(
 ) -> RecipientStatus {
     let (_, status, _) = reply(diagnostic.as_deref().unwrap_or_default());
     RecipientStatus { final_recipient, status, diagnostic, ..RecipientStatus::of(action) }
-}
-
-/// From the first permanent (5xx) reply in a text to its end: `550 No such user`, `550-5.1.1 …`.
-pub(super) fn quoted_reply(text: &str) -> Option<&str> {
-    for (at, _) in text.match_indices('5') {
-        let begins = text.get(..at).and_then(|it| it.chars().next_back());
-        let alone = begins.is_none_or(|it| !it.is_alphanumeric() && !matches!(it, '.' | '-' | '@'));
-        let rest = text.get(at..).unwrap_or_default();
-        let bytes = rest.as_bytes();
-        let code = matches!(bytes, [b'5', b'0'..=b'7', b'0'..=b'9', b' ' | b'-', ..]);
-        // A mere number is no reply: text or an enhanced code follows one.
-        let follows = rest.get(4..).and_then(|it| it.chars().next());
-        if alone && code && follows.is_some_and(|it| it.is_alphabetic() || "5<'\":*#".contains(it))
-        {
-            return Some(rest);
-        }
-    }
-    None
 }
 
 /// From the first `#` on, if the text has an enhanced code but no reply: `#5.1.1`.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use mail_builder::encoders::{Base64Encoder, QuotedPrintableEncoder};
 
-use super::has_long_line;
+use super::goal::has_long_line;
 
 /// Content and its encoding.
 pub(super) struct Leaf<'a> {

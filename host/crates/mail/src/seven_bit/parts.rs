@@ -1,15 +1,15 @@
 //! The parts of a multipart, with its preamble and epilogue (RFC 2046 section 5.1.1).
 
-use super::{CannotConvert, Goal, Kind, MAX_LINE, Place, convert};
+use super::cannot_convert::CannotConvert;
+use super::goal::{Goal, MAX_LINE};
 
-/// Writes a multipart's body with each part converted.
+/// Writes a multipart's body, each part as `write_part` writes it.
 pub(super) fn write(
     body: &[u8],
     boundary: &str,
-    kind: &Kind,
-    depth: usize,
     goal: Goal,
     output: &mut Vec<u8>,
+    write_part: impl Fn(&[u8], &mut Vec<u8>) -> Result<(), CannotConvert>,
 ) -> Result<(), CannotConvert> {
     // The preamble, and everything after it.
     let (preamble, mut rest) = until_delimiter(body, boundary);
@@ -27,7 +27,7 @@ pub(super) fn write(
         let (part, next) = until_delimiter(after, boundary);
         // The line end before a delimiter belongs to it.
         let content = part.strip_suffix(b"\r\n").filter(|_| !next.is_empty()).unwrap_or(part);
-        convert(content, kind.clone(), Place::Part, depth, goal, output)?;
+        write_part(content, output)?;
         output.extend_from_slice(part.get(content.len()..).unwrap_or_default());
         if next.is_empty() {
             // The message was cut off.

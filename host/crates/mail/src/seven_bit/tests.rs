@@ -6,6 +6,7 @@ mod python;
 use mail_parser::{MessageParser, MimeHeaders as _, PartType};
 
 use super::*;
+use crate::field::InvalidHeader;
 
 /// CRLF for the line feeds of a text.
 fn crlf(text: &str) -> String {

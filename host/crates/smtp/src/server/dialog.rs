@@ -5,6 +5,7 @@
 
 mod auth;
 mod bdat;
+mod chunk;
 mod command;
 mod data;
 mod hello;
@@ -24,6 +25,7 @@ use crate::server::envelope::Envelope;
 use crate::server::line::{Line, LineReader};
 use crate::server::reply::{Answer, Reply};
 use crate::server::sasl::Exchange;
+use chunk::Chunk;
 
 pub use crate::server::sasl::Credentials;
 pub use step::{Accepted, BareNewline, Dismissal, Mail, Security, SessionSettings, Stage, Step};
@@ -72,7 +74,7 @@ enum State {
     Command,
     Sasl(Exchange),
     Data(Receiver),
-    Chunk(bdat::Chunk),
+    Chunk(Chunk),
     /// None yet: the driver owes an answer.
     Asked(Question),
     Closed,

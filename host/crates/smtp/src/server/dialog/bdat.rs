@@ -4,29 +4,12 @@
 
 use bytes::BytesMut;
 
+use super::chunk::{Chunk, Fate};
 use super::data::ready;
 use super::{Dialog, State, Step};
 use crate::server::command::bdat::{self, Last};
 use crate::server::data::{Content, too_large};
 use crate::server::reply::{Answer, Reply};
-
-/// A chunk under way.
-#[derive(Debug)]
-pub struct Chunk {
-    announced: u64,
-    left: u64,
-    last: Last,
-    fate: Fate,
-}
-
-/// What becomes of the octets.
-#[derive(Debug)]
-enum Fate {
-    /// They are part of the message.
-    Kept,
-    /// They are discarded, and then this is the reply.
-    Refused(Answer),
-}
 
 impl Dialog {
     /// Announces a chunk. An error that leaves its end unknown ends the session: what follows may
