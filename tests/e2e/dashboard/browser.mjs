@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
 import { ok, equal, deepEqual } from 'node:assert/strict';
+import { worksByKeys } from './keys.mjs';
 
 // Of the longest slug.
 const template = `/app/templates/${'w'.repeat(64)}`;
@@ -132,6 +133,45 @@ async function goesByKeys(context) {
   await page.close();
 }
 
+// That a record of a domain is copied by its button.
+async function copies(context) {
+  const page = await context.newPage();
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto(base + domain);
+  const value = await page.locator('main .copy').nth(1).innerText();
+  await page.locator('main .copies').nth(1).click();
+  await page.getByText('Copied').waitFor();
+  equal(await page.evaluate(() => navigator.clipboard.readText()), value);
+  await page.close();
+}
+
+// That a form is sent once while it is under way, and again when the browser's way back shows the page as it was left.
+async function sendsOnce(context) {
+  const page = await context.newPage();
+  let [sent, answer] = [0, undefined];
+  const answered = new Promise((it) => { answer = it; });
+  await page.route('**/app/credits', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue();
+    sent += 1;
+    await answered;
+    return route.fulfill({ status: 204 });
+  });
+  await page.goto(`${base}/app/credits`);
+  const button = page.locator('main form button');
+  await button.click({ noWaitAfter: true });
+  equal(await button.getAttribute('aria-disabled'), 'true');
+  await button.click({ noWaitAfter: true, force: true });
+  answer();
+  await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })));
+  equal(sent, 1, 'a second press sends nothing');
+  equal(await button.getAttribute('aria-disabled'), null);
+  await button.click({ noWaitAfter: true });
+  await page.waitForFunction(() => document.querySelector('main form button').ariaDisabled === 'true');
+  await page.waitForTimeout(0);
+  equal(sent, 2, 'it can be sent again');
+  await page.close();
+}
+
 // What an account shows in which nothing was done yet.
 async function isDesignedWhereItIsEmpty(width) {
   const context = await browser.newContext({ colorScheme: 'light', viewport: { width, height: 800 } });
@@ -184,12 +224,19 @@ try {
       '/app/team', '/app/audit', '/app/profile', '/ops', '/ops/accounts', '/ops/accounts/new', `/ops/accounts/${account}`,
       `/ops/accounts/${account}/suspend`, '/ops/plans', '/ops/queue', '/ops/plugins', '/ops/plugins/plan-policy',
       '/ops/plugins/plan-policy/rollback', '/ops/plugins/plan-policy/settings', '/ops/plugins/domain-policy/settings',
+      ...process.env.HOSTILE.split(',').map((it) => `/app/messages/${it}`),
       '/ops/decisions', `/ops/decisions/${message}`, '/ops/decisions?q=nothing', '/ops/audit']) {
       const answer = await page.goto(base + path, { waitUntil: 'load' });
       equal(answer.status(), 200, path);
       await fits(page, path, width);
       if (scripts === 'on') await isAccessible(page, path, width);
     }
+    await page.goto(`${base}/ops/queue`);
+    const waits = await page.locator('main a[href^="/ops/queue/"]').first().getAttribute('href');
+    await page.goto(base + waits);
+    await page.getByText('Last error').first().waitFor();
+    await fits(page, waits, width);
+    if (scripts === 'on') await isAccessible(page, waits, width);
     // What a form says that is refused.
     for (const [path, field, text, says] of [['/app/domains', '#name', 'co.uk', 'public suffix'],
       ['/app/webhooks/new', '#url', 'nowhere', 'The URL'], [webhook, '#types', 'W'.repeat(300), 'no type of event'],
@@ -270,6 +317,8 @@ try {
     if (scripts === 'on') {
       await livesAndRests(context);
       await goesByKeys(context);
+      await copies(context);
+      await sendsOnce(context);
     }
 
     await page.goto(`${base}/app/keys/new`);
@@ -299,6 +348,11 @@ try {
     deepEqual(faults, []);
     await context.close();
     if (scripts === 'on') await isDesignedWhereItIsEmpty(width);
+    if (scripts === 'on' && width > 1000) {
+      const fresh = await browser.newContext({ viewport: { width, height: 800 } });
+      await worksByKeys(fresh, { base, email, password, webhook });
+      await fresh.close();
+    }
   }
   deepEqual(faulty, []);
   console.log('all is well');
