@@ -46,8 +46,9 @@ struct TemplateLine {
     has_draft: bool,
     published: Option<When>,
     sent: String,
-    /// As in `2 refused, 1 failed`; empty where nothing was.
-    failures: String,
+    /// None where none was.
+    refused: Option<String>,
+    failed: Option<String>,
 }
 
 #[derive(Debug)]
@@ -143,19 +144,14 @@ impl TemplateLine {
             has_draft: row.draft.is_some(),
             published: row.published.as_ref().map(|it| When::of(it.created_at, now)),
             sent: count(usage.sent),
-            failures: failures(usage),
+            refused: Some(usage.refused).filter(|it| *it > 0).map(count),
+            failed: Some(usage.failed).filter(|it| *it > 0).map(count),
         }
     }
 }
 
 pub fn count(count: u64) -> String {
     number(i64::try_from(count).unwrap_or(i64::MAX))
-}
-
-fn failures(usage: Usage) -> String {
-    let said = |number: u64, word: &str| (number > 0).then(|| format!("{} {word}", count(number)));
-    let both = [said(usage.refused, "refused"), said(usage.failed, "failed")];
-    both.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 pub async fn list(

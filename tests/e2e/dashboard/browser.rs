@@ -139,7 +139,7 @@ async fn mailing(server: &Server, receiver: &Receiver, name: &str) -> (String, S
     let domain = server.add_domain(key, &domain).await;
     server.check_domain(key, domain.text("id")).await;
     let url = format!("{}/{}", receiver.url(), "w".repeat(400));
-    let body = json!({"url": url, "description": name, "types": ["domain.*"]});
+    let body = json!({"url": url, "description": name, "types": ["domain.*", "message.bounced"]});
     let webhook = server.webhooks(Method::POST, key, "", &body).await.body["id"].clone();
     let webhook = webhook.as_str().expect("a webhook").to_owned();
     server.webhooks(Method::POST, key, &format!("/{webhook}/test"), &Value::Null).await;
@@ -170,6 +170,6 @@ async fn hostile_template(server: &Server, name: &str) {
     call(Method::POST, "/v1/templates", new).await;
     call(Method::POST, &format!("{path}/publish"), json!({"note": name})).await;
     let changed = json!({"html": format!("<p>{{{{ name }}}} {{{{ city }}}} {name}</p>"),
-                         "examples": {"default": {"name": name, "city": name}}});
+                         "examples": {"default": {"name": name, "city": name}, name: {"name": name, "city": name}}});
     call(Method::PATCH, &path, changed).await;
 }
