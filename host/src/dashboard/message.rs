@@ -113,8 +113,8 @@ struct MessagePage {
     attempts: Vec<AttemptView>,
     decisions: Vec<DecisionView>,
     told: Vec<ToldView>,
-    /// Whether webhooks were told more than that.
-    has_more_told: bool,
+    /// How many these are, where webhooks were told more.
+    newest_told: Option<usize>,
     dropped: Option<DroppedView>,
     /// None where the content is no longer kept.
     content: Option<Content>,
@@ -276,6 +276,7 @@ impl MessagePage {
         let MessageDetails { row, size, content_dropped_at, events, attempts, decisions } = details;
         let Further { content, deliveries, was_for_the_world, content_days } = further;
         let (told, has_more_told) = deliveries;
+        let newest_told = has_more_told.then_some(told.len());
         let last = attempts.len();
         let next = row.next_attempt_at.map_or(0, Timestamp::millis);
         let spam = row.complained_at.map_or(0, Timestamp::millis);
@@ -308,7 +309,7 @@ impl MessagePage {
                 .collect(),
             decisions: decisions.as_array().into_iter().flatten().map(DecisionView::of).collect(),
             told: told.into_iter().map(|it| ToldView::of(it, now)).collect(),
-            has_more_told,
+            newest_told,
             dropped: content_dropped_at
                 .map(|at| DroppedView { at: When::of(at, now), days: content_days }),
             size: size.map_or_else(String::new, |it| format!("{} bytes", number(i64::from(it)))),

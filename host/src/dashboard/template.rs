@@ -152,17 +152,14 @@ async fn variables(
     let lines = |variables: &[Variable]| {
         Some(variables.iter().map(|it| VariableLine::of(it, newest(row))).collect())
     };
-    match (&row.draft, &row.published) {
-        (None, Some(published)) => Ok(lines(&published.variables)),
-        (Some(_) | None, _) => {
-            let place =
-                authoring::Place { owner: row.owner, kind: row.kind, slug: row.slug.clone() };
-            match Box::pin(dashboard.api.authoring.contract(&place, PreviewOf::Draft)).await {
-                Ok(contract) => Ok(lines(&contract.variables)),
-                Err(AuthoringError::Unfit { .. }) => Ok(None),
-                Err(error) => Err(failed(error)),
-            }
-        }
+    if let (None, Some(published)) = (&row.draft, &row.published) {
+        return Ok(lines(&published.variables));
+    }
+    let place = authoring::Place { owner: row.owner, kind: row.kind, slug: row.slug.clone() };
+    match Box::pin(dashboard.api.authoring.contract(&place, PreviewOf::Draft)).await {
+        Ok(contract) => Ok(lines(&contract.variables)),
+        Err(AuthoringError::Unfit { .. }) => Ok(None),
+        Err(error) => Err(failed(error)),
     }
 }
 

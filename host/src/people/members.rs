@@ -64,7 +64,7 @@ impl People {
         match user.membership {
             Some(place) => {
                 let decide = |facts: &JoiningFacts| {
-                    if facts.is_known { Err(exists()) } else { has_room(facts) }
+                    if facts.is_known { Err(exists()) } else { has_room(*facts) }
                 };
                 self.store.join_account(&user, place, decide).await??;
             }
@@ -146,7 +146,7 @@ impl People {
         };
         let decide = |facts: &JoiningFacts| match facts {
             JoiningFacts { is_member: true, .. } => Ok(()),
-            JoiningFacts { is_known: true, .. } => has_room(facts),
+            JoiningFacts { is_known: true, .. } => has_room(*facts),
             JoiningFacts { .. } => Err(MemberError::Missing(email.clone())),
         };
         self.store.join_account(&known, place, decide).await??;
@@ -162,7 +162,7 @@ impl People {
 }
 
 /// Whether one more may come into the account.
-pub(super) fn has_room(facts: &JoiningFacts) -> Result<(), MemberError> {
+pub(super) fn has_room(facts: JoiningFacts) -> Result<(), MemberError> {
     if facts.people < MAX_MEMBERS { Ok(()) } else { Err(MemberError::Full) }
 }
 
@@ -190,7 +190,7 @@ mod tests {
             if facts.is_member {
                 Err(MemberError::Exists(new.email.clone()))
             } else {
-                has_room(facts)
+                has_room(*facts)
             }
         };
         store.join_account(&new, place, decide).await.expect("stored")

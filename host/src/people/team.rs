@@ -86,7 +86,7 @@ impl People {
             if facts.is_member {
                 return Err(TeamError::IsMember(email.clone()));
             }
-            Ok(has_room(facts)?)
+            Ok(has_room(*facts)?)
         };
         let joined = self.store.join_account(&new, place, decide).await??;
         let link = if joined.is_new {

@@ -30,11 +30,11 @@ async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
     let receiver = Receiver::start().await;
     let smarthost = MxServer::start(hostile());
     let port = smarthost.address().port();
-    let post = format!(
+    let smarthosts = format!(
         "[{{ name = \"post\", host = \"127.0.0.1\", port = {port}, security = \"none\" }}]"
     );
     let launch = Launch::posting_here().that_asks(&dns).with("delivery", "route", "smarthost");
-    let server = Server::start(launch.with("delivery", "smarthosts", &post));
+    let server = Server::start(launch.with("delivery", "smarthosts", &smarthosts));
     let sent = server.send(server.key(), &message("ada@example.com")).await.message_id();
     // Very long, and hostile: no page is too wide for it.
     let name = format!("<script>alert(1)</script>{}", "W".repeat(170));
