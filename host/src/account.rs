@@ -34,6 +34,8 @@ pub struct Account {
     pub brand: Brand,
     /// Whether a send is refused that would leave variables of a template blank.
     pub strict: bool,
+    /// The balance below which it gets the event `credits.low`; none for the server's own threshold.
+    pub credits_low: Option<i64>,
     /// When it was opened.
     pub created_at: Timestamp,
 }
@@ -50,6 +52,7 @@ impl Account {
             sender: None,
             brand: Brand::default(),
             strict: false,
+            credits_low: None,
             created_at: now,
         }
     }

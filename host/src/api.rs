@@ -117,6 +117,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/messages/{id}", get(messages::show))
         .route("/v1/messages/{id}/events", get(messages::events))
         .route("/v1/messages/{id}/attempts", get(messages::attempts))
+        .route("/v1/messages/{id}/deliveries", get(messages::deliveries))
         .route("/v1/messages/{id}/raw", get(messages::raw))
         .route("/v1/messages/{id}/why", get(messages::why))
         .route("/v1/messages/{id}/cancel", post(messages::cancel))

@@ -42,7 +42,8 @@ use bounds::{ARCHIVE_WAIT, MAX_PARALLEL_ARCHIVES};
 use check::Tenant;
 use error::AuthoringError;
 
-pub use manage::Listed;
+pub use agreement::read_at;
+pub use manage::{Listed, Usage};
 pub use mjml::documents as mjml_documents;
 pub use parse::{merge, source};
 pub use publish::{PublishOptions, PublishOutcome, RollbackOutcome, Validation};

@@ -13,6 +13,7 @@ mod chart;
 mod credits;
 mod domain;
 mod domains;
+mod editor;
 mod forgotten;
 mod form;
 mod frame;
@@ -119,7 +120,7 @@ pub fn router(dashboard: Dashboard) -> Router {
         .route("/app/webhooks/{id}/replay", post(webhook::replay_failed))
         .route("/app/webhooks/{id}/deliveries/{event}/replay", post(webhook::replay))
         .route("/app/webhooks/{id}/remove", get(webhook::confirm).post(webhook::remove))
-        .route("/app/credits", get(credits::show))
+        .route("/app/credits", get(credits::show).post(credits::change_threshold))
         .route("/app/suppressions", get(suppressions::list).post(suppressions::add))
         .route("/app/suppressions/remove", post(suppressions::remove))
         .route("/app/suppressions/undo", post(suppressions::undo))

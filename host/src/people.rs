@@ -24,10 +24,10 @@ pub use acting::ActingError;
 pub use factor::{Enrolment, FactorError, qr_code};
 pub use links::{Choice, LinkError, OneTimeLink, SetUp, link_path};
 pub use log_in::{LogInError, LoggedIn};
-pub use members::{MAX_USERS_PER_PAGE, MemberError, NewMember};
+pub use members::{MAX_MEMBERS, MAX_USERS_PER_PAGE, MemberError, NewMember};
 pub use passwords::{PasswordError, Passwords};
 pub use sessions::{Origin, SESSION_LIFE, STEP_UP, SeenBy};
-pub use team::{Invited, MAX_MEMBERS, TeamError, TeamMember};
+pub use team::{Invited, TeamError, TeamMember};
 
 /// All that the functions of this room need.
 #[derive(Debug)]

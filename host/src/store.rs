@@ -92,20 +92,20 @@ pub use sts::StsRow;
 pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};
 pub use templates::{
     AddingTemplateFacts, DraftRow, NewTemplate, NewVersion, Publication, Published, Republication,
-    TemplateFilter, TemplateOwner, TemplateRow, UserRow, VersionRow,
+    TemplateFailures, TemplateFilter, TemplateOwner, TemplateRow, UserRow, VersionRow,
 };
 pub use test_recipients::{
     AskingFacts, Confirmation, ConfirmationMail, RecentMails, TestRecipientRow,
 };
 pub use users::{
-    Credentials, FactorRow, MemberChange, MemberFacts, MemberRow, MembershipRow, NewFactor,
-    NewUser, PersonRow,
+    Credentials, FactorRow, Joined, JoiningFacts, MemberChange, MemberFacts, MemberRow,
+    MembershipRow, NewFactor, NewUser, PersonRow,
 };
 pub use webhooks::{
     Backlog, DeliveryAttempt, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery,
-    EndpointHistory, EventSubject, MAX_COUNTED_DELIVERIES, MessageSubject, NewDelivery, NewWebhook,
-    NextAttempt, PublishedEvent, TestDelivery, Waiting, WebhookAttempt, WebhookChange,
-    WebhookCounts, WebhookOwner, WebhookRow, WebhookState,
+    EndpointHistory, EventSubject, MAX_COUNTED_DELIVERIES, MessageDelivery, MessageSubject,
+    NewDelivery, NewWebhook, NextAttempt, PublishedEvent, TestDelivery, Waiting, WebhookAttempt,
+    WebhookChange, WebhookCounts, WebhookOwner, WebhookRow, WebhookState,
 };
 
 use commit::KeyUse;

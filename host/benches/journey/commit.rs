@@ -72,6 +72,7 @@ async fn account(store: &Store, now: Timestamp) -> AccountId {
         sender: None,
         brand: Brand::default(),
         strict: false,
+        credits_low: None,
         created_at: now,
     };
     store.create_account(&account).await.expect("an account");

@@ -125,6 +125,7 @@ pub async fn change(
         state: fields.parsed::<AccountState>("state"),
         sender: fields.or_null("sender"),
         strict: fields.flag("strict"),
+        credits_low: fields.number_or_null("creditsLow"),
     };
     let named = plans::names_of_server(&api.plugins);
     check(&mut fields, change.name.as_deref(), change.plan.as_ref(), (&api, &named)).await?;
@@ -163,6 +164,7 @@ pub async fn change_own(
         name: fields.text("name"),
         sender: fields.or_null::<EmailAddress>("sender"),
         strict: fields.flag("strict"),
+        credits_low: fields.number_or_null("creditsLow"),
         ..AccountChange::default()
     };
     check(&mut fields, change.name.as_deref(), None, (&api, &[])).await?;
@@ -226,6 +228,7 @@ fn field(error: &AccountError) -> Option<&'static str> {
         AccountError::Name => Some("name"),
         AccountError::UnknownPlan { .. } => Some("plan"),
         AccountError::SenderNotVerified(_) => Some("sender"),
+        AccountError::CreditsLow => Some("creditsLow"),
         AccountError::OwnAccount | AccountError::Store(_) => None,
     }
 }
@@ -238,6 +241,7 @@ fn words(error: &AccountError) -> String {
             )
         }
         AccountError::Name
+        | AccountError::CreditsLow
         | AccountError::SenderNotVerified(_)
         | AccountError::OwnAccount
         | AccountError::Store(_) => error.to_string(),

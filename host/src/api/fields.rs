@@ -81,6 +81,22 @@ impl<'a> Fields<'a> {
         number.flatten()
     }
 
+    /// A whole number, which null takes away.
+    pub fn number_or_null(&mut self, name: &'static str) -> Change<i64> {
+        self.known.push(name);
+        match self.members.get(name) {
+            None => Change::Keep,
+            Some(Value::Null) => Change::Clear,
+            Some(value) => value.as_i64().map_or_else(
+                || {
+                    self.fault(name, "type", "must be a whole number");
+                    Change::Keep
+                },
+                Change::Set,
+            ),
+        }
+    }
+
     /// An array of texts that mean something; every fault in it is named.
     pub fn list<T: FromStr<Err: Display>>(&mut self, name: &'static str) -> Option<Vec<T>> {
         let Value::Array(items) = self.member(name)? else {

@@ -10,13 +10,15 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::num::NonZeroU32;
 
+use super::account_scope::for_the_whole;
 use super::admin::Admin;
 use super::problem::{Code, Problem};
 use super::query::Query;
 use super::queue::why_message;
 use super::send::{idempotency_key, mark_replayed, with_allowance};
 use super::shapes::{
-    AttemptList, Audience, EventList, Message, MessagePage, Page, QueuedMessage, Resent,
+    AttemptList, Audience, EventList, Message, MessageDeliveryList, MessagePage, Page,
+    QueuedMessage, Resent,
 };
 use super::state::Api;
 use super::{body, query, request_context};
@@ -97,6 +99,24 @@ pub async fn attempts(
     let row = find(&api, &admin, &id).await?;
     let attempts = api.store.message_attempts(row.id).await?;
     Ok(Json(Page::whole(attempts)))
+}
+
+/// Which webhooks of the account were told of a message, and what they answered, newest first.
+#[utoipa::path(get, path = "/v1/messages/{id}/deliveries", operation_id = "list_message_deliveries",
+    tag = "messages", security(("apiKey" = [])),
+    params(("id" = String, Path, description = "`msg_…`")),
+    responses((status = 200, description = "Deliveries to webhooks", body = MessageDeliveryList),
+              super::shapes::ReadRefusals))]
+pub async fn deliveries(
+    admin: Admin,
+    State(api): State<Api>,
+    Path(id): Path<String>,
+) -> Result<Json<MessageDeliveryList>, Problem> {
+    let admin = for_the_whole(admin, "what webhooks were told")?;
+    let row = find(&api, &admin, &id).await?;
+    let events = api.store.message_events(row.id).await?;
+    let (told, has_more) = messages::deliveries(&api.store, &row, &events).await?;
+    Ok(Json(Page::beginning(told, has_more)))
 }
 
 /// The message itself (RFC 5322), as it was accepted: before it is signed.

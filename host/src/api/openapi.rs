@@ -60,6 +60,7 @@ use crate::webhooks::body::WebhookEvent;
         super::messages::show,
         super::messages::events,
         super::messages::attempts,
+        super::messages::deliveries,
         super::messages::raw,
         super::messages::why,
         super::messages::cancel,

@@ -74,8 +74,8 @@ pub use test_recipient::{
 pub use traffic::{HourList, Hours};
 pub use user::{DeletedUser, GiveRole, InviteUser, ResetUser, User, UserLink, UserPage};
 pub use webhook::{
-    DeletedWebhook, DeliveryState, NewWebhook, Replayed, Webhook, WebhookDelivery,
-    WebhookDeliveryList, WebhookList, WebhookTest,
+    DeletedWebhook, DeliveryState, MessageDeliveryList, NewWebhook, Replayed, Webhook,
+    WebhookDelivery, WebhookDeliveryList, WebhookList, WebhookTest,
 };
 
 /// Implements `From<row>` for an answer of the API whose members have the names of the row's columns; one that is

@@ -130,8 +130,9 @@ pub async fn list(
     let listed = api.authoring.list(author.owner(), kind, query.after.as_deref(), limit).await;
     let listed = listed.map_err(refused)?;
     let next = listed.rows.last().filter(|_| listed.has_more).map(|it| it.slug.to_string());
-    let sent = |row: &TemplateRow| listed.sent.get(row.slug.as_str()).copied().unwrap_or(0);
-    let summaries = listed.rows.iter().map(|row| TemplateSummary::new(row, sent(row)));
+    let usage =
+        |row: &TemplateRow| listed.usage.get(row.slug.as_str()).copied().unwrap_or_default();
+    let summaries = listed.rows.iter().map(|row| TemplateSummary::new(row, usage(row)));
     Ok(Json(Page::new(summaries, next)))
 }
 
@@ -247,8 +248,8 @@ pub async fn publish(
     let options = PublishOptions { seen, force, note };
     let outcome =
         api.authoring.publish(place, &options, asked.author.name()).await.map_err(refused)?;
-    let sent = sent(&api, &outcome.row).await?;
-    Ok(Json(PublishedTemplate::new(outcome, sent)))
+    let usage = api.authoring.usage_of(&outcome.row).await.map_err(refused)?;
+    Ok(Json(PublishedTemplate::new(outcome, usage)))
 }
 
 /// Brings an earlier version back, at once.
@@ -273,8 +274,8 @@ pub async fn roll_back(
     let outcome =
         api.authoring.roll_back(place, revision, seen, note.as_deref(), asked.author.name()).await;
     let outcome = outcome.map_err(refused)?;
-    let sent = sent(&api, &outcome.row).await?;
-    Ok(Json(PublishedTemplate::rolled_back(outcome, sent)))
+    let usage = api.authoring.usage_of(&outcome.row).await.map_err(refused)?;
+    Ok(Json(PublishedTemplate::rolled_back(outcome, usage)))
 }
 
 /// Takes a template out of service: its sends are refused until it is published or rolled back.
@@ -522,15 +523,11 @@ pub async fn version(
 
 /// A template as it is told, with its edition for `If-Match`.
 async fn told(api: &Api, row: &TemplateRow) -> Result<Response, Problem> {
-    let template = Template::new(row, sent(api, row).await?);
+    let usage = api.authoring.usage_of(row).await.map_err(refused)?;
+    let template = Template::new(row, usage);
     let mut response = Json(template).into_response();
     if let Ok(etag) = HeaderValue::from_str(&template_etag(row)) {
         response.headers_mut().insert(header::ETAG, etag);
     }
     Ok(response)
-}
-
-async fn sent(api: &Api, row: &TemplateRow) -> Result<u64, Problem> {
-    let sent = api.authoring.sent(row.owner, row.kind).await.map_err(refused)?;
-    Ok(sent.get(row.slug.as_str()).copied().unwrap_or(0))
 }

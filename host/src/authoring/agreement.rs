@@ -206,18 +206,36 @@ fn disagreements(source: &TemplateSource, read: &[Variable]) -> Vec<Finding> {
     findings
 }
 
-/// A finding of a variable at the first place of the template that reads it, where there is one: what only a layout or
-/// partial reads, or a name that an `assign` stands for, has none.
+/// A finding of a variable at the first place of the template that reads it, where there is one.
 fn placed(source: &TemplateSource, path: &str, finding: Finding) -> Finding {
+    let Some((part, text, at)) = places(source, path).next() else { return finding };
+    let (line, column) = line_and_column(text, at);
+    let snippet = Some(snippet(text, at));
+    Finding { part: Some(part.to_owned()), line, column, snippet, ..finding }
+}
+
+/// The parts of a template that read a variable, each with the first line that does. What only a layout or partial
+/// reads, or a name that an `assign` stands for, has none.
+#[must_use]
+pub fn read_at(source: &TemplateSource, path: &str) -> Vec<(&'static str, u32)> {
+    places(source, path).map(|(part, text, at)| (part, line_and_column(text, at).0)).collect()
+}
+
+/// The first place of each part that reads a variable, with the text of the part.
+fn places<'a>(
+    source: &'a TemplateSource,
+    path: &str,
+) -> impl Iterator<Item = (&'static str, &'a String, usize)> {
     let name = path.rfind("[].").and_then(|at| path.get(at + 2..)).unwrap_or(path);
     let parts = [
         ("subject", Some(&source.subject)),
         ("preheader", source.preheader.as_ref()),
         ("html", source.html.as_ref()),
+        ("mjml", source.mjml.as_ref()),
         ("text", source.text.as_ref()),
     ];
     let is_name = |it: char| it.is_alphanumeric() || matches!(it, '_' | '-');
-    let place_in = |text: &str| {
+    let place_in = move |text: &str| {
         liquid::tokens(text).into_iter().find_map(|token| {
             let inside = text.get(token.range.clone())?;
             let at = inside.match_indices(name).map(|(at, _)| at).find(|at| {
@@ -230,14 +248,10 @@ fn placed(source: &TemplateSource, path: &str, finding: Finding) -> Finding {
             at.map(|at| token.range.start + at)
         })
     };
-    let found = parts.into_iter().find_map(|(part, text)| {
+    parts.into_iter().filter_map(move |(part, text)| {
         let text = text?;
         place_in(text).map(|at| (part, text, at))
-    });
-    let Some((part, text, at)) = found else { return finding };
-    let (line, column) = line_and_column(text, at);
-    let snippet = Some(snippet(text, at));
-    Finding { part: Some(part.to_owned()), line, column, snippet, ..finding }
+    })
 }
 
 #[cfg(test)]

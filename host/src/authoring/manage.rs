@@ -21,8 +21,19 @@ const MAX_ATTEMPTS: u32 = 3;
 pub struct Listed {
     pub rows: Vec<TemplateRow>,
     pub has_more: bool,
-    /// Messages accepted in the last 30 days, by slug.
-    pub sent: HashMap<String, u64>,
+    /// What became of their sends in the last 30 days, by slug.
+    pub usage: HashMap<String, Usage>,
+}
+
+/// What became of the sends of a template in the last 30 days.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Messages accepted.
+    pub sent: u64,
+    /// Sends refused after a plugin was asked.
+    pub refused: u64,
+    /// Messages that bounced or failed.
+    pub failed: u64,
 }
 
 impl Authoring {
@@ -39,7 +50,7 @@ impl Authoring {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let has_more = rows.len() > limit;
         rows.truncate(limit);
-        Ok(Listed { rows, has_more, sent: self.sent(owner, kind).await? })
+        Ok(Listed { rows, has_more, usage: self.usage(owner, kind).await? })
     }
 
     /// Messages of an owner's templates that were accepted in the last 30 days, by slug.
@@ -54,6 +65,39 @@ impl Authoring {
         let sent = self.store.template_usage(account, self.clock.now()).await?;
         let counted = |(slug, sent)| (slug, u64::try_from(sent).unwrap_or_default());
         Ok(sent.into_iter().map(counted).collect())
+    }
+
+    /// What became of the sends of an owner's templates in the last 30 days, by slug.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn usage(
+        &self,
+        owner: TemplateOwner,
+        kind: TemplateKind,
+    ) -> Result<HashMap<String, Usage>, AuthoringError> {
+        let (TemplateOwner::Account(account), TemplateKind::Template) = (owner, kind) else {
+            return Ok(HashMap::new());
+        };
+        let mut usage: HashMap<String, Usage> = HashMap::new();
+        for (slug, sent) in self.sent(owner, kind).await? {
+            usage.entry(slug).or_default().sent = sent;
+        }
+        for (slug, it) in self.store.template_failures(account, self.clock.now()).await? {
+            let of_slug = usage.entry(slug).or_default();
+            of_slug.refused = u64::try_from(it.refused).unwrap_or_default();
+            of_slug.failed = u64::try_from(it.failed).unwrap_or_default();
+        }
+        Ok(usage)
+    }
+
+    /// Of one of them.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn usage_of(&self, row: &TemplateRow) -> Result<Usage, AuthoringError> {
+        let usage = self.usage(row.owner, row.kind).await?;
+        Ok(usage.get(row.slug.as_str()).copied().unwrap_or_default())
     }
 
     /// Adds one with its first draft.

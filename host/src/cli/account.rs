@@ -2,6 +2,9 @@
 
 mod brand;
 
+use std::num::ParseIntError;
+use std::str::FromStr;
+
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -54,7 +57,7 @@ pub enum AccountCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Change the name, the plan, the default sender or the strictness of an account
+    /// Change the name, the plan, the default sender, the strictness or the low-credits threshold of an account
     Update {
         /// `acc_…`
         id: AccountId,
@@ -73,6 +76,9 @@ pub enum AccountCommand {
         /// Whether a send is refused that would leave a variable of a template blank
         #[arg(long, value_name = "BOOL")]
         strict: Option<bool>,
+        /// The balance below which the event `credits.low` is written; `default` for the server's own
+        #[arg(long, value_name = "CREDITS")]
+        credits_low: Option<Threshold>,
         #[command(flatten)]
         target: Target,
     },
@@ -92,6 +98,21 @@ pub enum AccountCommand {
         #[command(flatten)]
         target: Target,
     },
+}
+
+/// A number of credits, or `default`.
+#[derive(Debug, Clone)]
+pub struct Threshold(Change<i64>);
+
+impl FromStr for Threshold {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        if text == "default" {
+            return Ok(Self(Change::Clear));
+        }
+        text.parse().map(|it| Self(Change::Set(it)))
+    }
 }
 
 pub async fn run(command: AccountCommand) -> Result<(), CliError> {
@@ -126,11 +147,22 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
             Ok(())
         }
         AccountCommand::Brand(command) => command.run().await,
-        AccountCommand::Update { id, name, plan, own_plan, sender, strict, target } => {
+        AccountCommand::Update {
+            id,
+            name,
+            plan,
+            own_plan,
+            sender,
+            strict,
+            credits_low,
+            target,
+        } => {
             let plan = plan
                 .map(|plan| if own_plan { PlanChoice::Own(plan) } else { PlanChoice::Known(plan) });
             let sender = sender.map_or(Change::Keep, Change::Set);
-            change(id, &target, AccountChange { name, plan, sender, strict, state: None }).await
+            let credits_low = credits_low.map_or(Change::Keep, |it| it.0);
+            let wanted = AccountChange { name, plan, sender, strict, credits_low, state: None };
+            change(id, &target, wanted).await
         }
         AccountCommand::Deactivate { id, target } => {
             let state = Some(AccountState::Suspended);

@@ -107,6 +107,7 @@ fn own_plan(error: &AccountError) -> &'static str {
             ". If your own plan policy has a plan of this name, add --own-plan"
         }
         AccountError::Name
+        | AccountError::CreditsLow
         | AccountError::SenderNotVerified(_)
         | AccountError::OwnAccount
         | AccountError::Store(_) => "",

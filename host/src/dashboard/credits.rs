@@ -3,16 +3,19 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use http::Uri;
+use http::{StatusCode, Uri};
 
 use super::form::Form;
 use super::frame::{Frame, Place};
-use super::guard::{Theme, Visitor};
-use super::response::{Failure, page};
+use super::guard::{Submitted, Theme, Visitor};
+use super::response::{Failure, page, sentence, to, with_status};
 use super::state::Dashboard;
 use super::words::{When, number};
+use crate::account::role::Role;
 use crate::api::credits::Cursor;
 use crate::clock::Timestamp;
+use crate::management::Change;
+use crate::management::accounts::{self, AccountChange, AccountError};
 use crate::management::plans::{self, PlanTerms};
 use crate::plugin::Kind;
 use crate::plugin::binding::Scope;
@@ -46,6 +49,10 @@ struct CreditsPage {
     terms: Option<[String; 3]>,
     /// At the pace of the last 30 days; none where nothing was sent, or the price is not known.
     lasts: Option<String>,
+    /// The threshold of `credits.low` that holds, and the account's own as it is typed.
+    low: String,
+    own_low: String,
+    fault: Option<String>,
     ledger: Vec<LedgerLine>,
     is_first_page: bool,
     next: Option<String>,
@@ -74,10 +81,61 @@ pub async fn show(
     visitor: Visitor,
     uri: Uri,
 ) -> Result<Response, Failure> {
+    let query = Form::of_query(uri.query());
+    let mut shown = credits_page(&dashboard, &visitor, &query).await?;
+    if query.get("done") == "threshold" {
+        shown.frame.notice = Some("The threshold is changed.".to_owned());
+    }
+    page(&shown)
+}
+
+/// Sets the balance below which the account is told so.
+pub async fn change_threshold(
+    State(dashboard): State<Dashboard>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    visitor.membership()?.at_least(Role::Owner)?;
+    let (api, account, typed) = (&dashboard.api, visitor.account()?, form.get("low").trim());
+    let wanted = match typed {
+        "" => Ok(Change::Clear),
+        number => number.parse::<i64>().map(Change::Set).map_err(|_| AccountError::CreditsLow),
+    };
+    let changed = match wanted {
+        Ok(credits_low) => {
+            let change = AccountChange { credits_low, ..AccountChange::default() };
+            accounts::change(&api.store, None, account, change, &[], api.clock.now()).await
+        }
+        Err(error) => Err(error),
+    };
+    match changed {
+        Ok(_) => {
+            visitor.record(&dashboard, "change_account", account).await?;
+            Ok(to("/app/credits?done=threshold"))
+        }
+        Err(error @ AccountError::CreditsLow) => {
+            let mut again = credits_page(&dashboard, &visitor, &Form::default()).await?;
+            (again.own_low, again.fault) = (typed.to_owned(), Some(sentence(&error.to_string())));
+            with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
+        }
+        Err(AccountError::Store(error)) => Err(error.into()),
+        Err(
+            error @ (AccountError::Name
+            | AccountError::UnknownPlan { .. }
+            | AccountError::SenderNotVerified(_)
+            | AccountError::OwnAccount),
+        ) => Err(Failure::Invalid(sentence(&error.to_string()))),
+    }
+}
+
+async fn credits_page(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    query: &Form,
+) -> Result<CreditsPage, Failure> {
     let (api, account) = (&dashboard.api, visitor.account()?);
     let now = api.clock.now();
     let cursor = Cursor::of(api, account);
-    let query = Form::of_query(uri.query());
     let after = Some(query.get("after")).filter(|it| !it.is_empty());
     let first = after.and_then(|text| cursor.read(text).ok());
     let _page = api.lists.admit(account).await?;
@@ -87,10 +145,12 @@ pub async fn show(
     let next = rows.get(lines).map(|it| format!("/app/credits?after={}", cursor.tell(it.number)));
     rows.truncate(lines);
     let name = row.account.plan.name.clone();
-    let terms = terms_of(&dashboard, &row);
+    let terms = terms_of(dashboard, &row);
+    let own_low = row.account.credits_low;
+    let servers = dashboard.settings.value("credits", "low");
     let count = |it: u64| number(i64::try_from(it).unwrap_or(i64::MAX));
     let or = |it: Option<u64>, none: &str| it.map_or_else(|| none.to_owned(), count);
-    page(&CreditsPage {
+    Ok(CreditsPage {
         balance: number(row.balance.0),
         is_empty: row.balance.0 <= 0,
         today: count(row.sent_today),
@@ -104,10 +164,13 @@ pub async fn show(
             ]
         }),
         plan: name,
+        low: own_low.or(servers.and_then(|it| it.parse().ok())).map_or_else(String::new, number),
+        own_low: own_low.map_or_else(String::new, |it| it.to_string()),
+        fault: None,
         ledger: rows.into_iter().map(|it| LedgerLine::of(it, now)).collect(),
         is_first_page: first.is_none(),
         next,
-        frame: Frame::of(&dashboard, &visitor, Place::Credits).await?,
+        frame: Frame::of(dashboard, visitor, Place::Credits).await?,
     })
 }
 

@@ -109,7 +109,7 @@ impl Dashboard {
         let caller =
             caller.await.map_err(|refused| MailError::Refused(refused.refusal.message()))?;
         let account = caller.key.account_id;
-        let members = api.store.members(account, MAX_MEMBERS).await?;
+        let members = api.store.members(account, None, MAX_MEMBERS).await?;
         if members.iter().any(|it| !it.user.is_operator) {
             return Err(MailError::Readable);
         }

@@ -16,6 +16,7 @@ use super::messages::is_under_way;
 use super::response::{Failure, PREVIEW, sentence, to};
 use super::sending;
 use super::state::Dashboard;
+use super::webhook::{delivery_badge, outcome};
 use super::words::{When, badge, number};
 use crate::account::key::Mode;
 use crate::account::role::Role;
@@ -27,7 +28,7 @@ use crate::inbox::web::content::Content;
 use crate::inbox::web::part;
 use crate::management::messages::{self, Caller, MessageError};
 use crate::message::state::{MessageState, OnCancel};
-use crate::store::{AttemptRow, EventRow, MessageDetails, MessageRow};
+use crate::store::{AttemptRow, EventRow, MessageDelivery, MessageDetails, MessageRow};
 
 /// Letters of the number of a page in its form.
 const MAX_ONCE_LETTERS: usize = 64;
@@ -56,6 +57,36 @@ struct AttemptView {
     is_open: bool,
 }
 
+/// What a webhook was told of the message.
+#[derive(Debug)]
+struct ToldView {
+    /// The page of the delivery.
+    link: String,
+    url: String,
+    r#type: String,
+    state: (&'static str, &'static str, &'static str),
+    /// What its last attempt came to; empty where there was none yet.
+    answer: String,
+    at: When,
+    next: Option<When>,
+}
+
+/// When the content of the message was dropped, and after how many days the server does so now.
+#[derive(Debug)]
+struct DroppedView {
+    at: When,
+    days: String,
+}
+
+/// What the page shows besides the message's own record.
+struct Further {
+    content: Option<Content>,
+    deliveries: (Vec<MessageDelivery>, bool),
+    was_for_the_world: bool,
+    /// `[retention] content_days`.
+    content_days: String,
+}
+
 /// What one plugin has decided.
 #[derive(Debug)]
 pub struct DecisionView {
@@ -81,6 +112,10 @@ struct MessagePage {
     events: Vec<EventView>,
     attempts: Vec<AttemptView>,
     decisions: Vec<DecisionView>,
+    told: Vec<ToldView>,
+    /// How many these are, where webhooks were told more.
+    newest_told: Option<usize>,
+    dropped: Option<DroppedView>,
     /// None where the content is no longer kept.
     content: Option<Content>,
     size: String,
@@ -103,10 +138,14 @@ pub async fn show(
     let now = dashboard.api.clock.now();
     let details = dashboard.api.store.message(row.id).await?;
     let content = messages::content(&dashboard.api.store, &row).await?;
-    let content = content.map(|raw| Content::of(&raw));
+    let further = Further {
+        content: content.map(|raw| Content::of(&raw)),
+        deliveries: messages::deliveries(&dashboard.api.store, &row, &details.events).await?,
+        was_for_the_world: was_for_the_world(&dashboard, &row).await?,
+        content_days: dashboard.settings.value("retention", "content_days").unwrap_or_default(),
+    };
     let frame = Frame::of(&dashboard, &visitor, Place::Messages).await?;
-    let was_for_the_world = was_for_the_world(&dashboard, &row).await?;
-    let shown = MessagePage::of(frame, details, (content, was_for_the_world), now);
+    let shown = MessagePage::of(frame, details, further, now);
     let sent = Form::of_query(uri.query());
     shown.live.answer(asked, &sent, (&shown, &shown.as_live()))
 }
@@ -233,13 +272,11 @@ fn refused(error: MessageError) -> Failure {
 }
 
 impl MessagePage {
-    fn of(
-        frame: Frame,
-        details: MessageDetails,
-        (content, was_for_the_world): (Option<Content>, bool),
-        now: Timestamp,
-    ) -> Self {
-        let MessageDetails { row, size, events, attempts, decisions } = details;
+    fn of(frame: Frame, details: MessageDetails, further: Further, now: Timestamp) -> Self {
+        let MessageDetails { row, size, content_dropped_at, events, attempts, decisions } = details;
+        let Further { content, deliveries, was_for_the_world, content_days } = further;
+        let (told, has_more_told) = deliveries;
+        let newest_told = has_more_told.then_some(told.len());
         let last = attempts.len();
         let next = row.next_attempt_at.map_or(0, Timestamp::millis);
         let spam = row.complained_at.map_or(0, Timestamp::millis);
@@ -247,6 +284,11 @@ impl MessagePage {
             [events.len(), attempts.len()].map(|it| i64::try_from(it).unwrap_or(i64::MAX));
         let shown = lengths.into_iter().chain([next, spam]).map(|it| it.to_string());
         let shown = shown.chain([row.state.as_str().to_owned(), row.reason.clone()]);
+        let attempted = |it: &MessageDelivery| {
+            let last = it.last_attempt.as_ref().map_or("", |last| last.at.as_str());
+            format!("{} {} {last}", it.event, it.state.as_str())
+        };
+        let shown = shown.chain(told.iter().map(attempted));
         let path = format!("/app/messages/{}", row.id);
         let live = Live::new(Some(&path), &[], shown, is_under_way(&row, now));
         let is_member = frame.is_member();
@@ -266,6 +308,10 @@ impl MessagePage {
                 })
                 .collect(),
             decisions: decisions.as_array().into_iter().flatten().map(DecisionView::of).collect(),
+            told: told.into_iter().map(|it| ToldView::of(it, now)).collect(),
+            newest_told,
+            dropped: content_dropped_at
+                .map(|at| DroppedView { at: When::of(at, now), days: content_days }),
             size: size.map_or_else(String::new, |it| format!("{} bytes", number(i64::from(it)))),
             can_cancel: is_member && matches!(row.state.on_cancel(), OnCancel::Cancel { .. }),
             can_resend: is_member && content.is_some() && was_for_the_world,
@@ -324,6 +370,21 @@ impl AttemptView {
             reply: if row.reply.starts_with(code.trim()) { row.reply } else { code + &row.reply },
             lines: row.conversation.lines().map(speaker).collect(),
             is_open: order == Order::Last && !is_well,
+        }
+    }
+}
+
+impl ToldView {
+    fn of(row: MessageDelivery, now: Timestamp) -> Self {
+        let MessageDelivery { webhook, event, .. } = row;
+        Self {
+            link: format!("/app/webhooks/{webhook}?delivery={event}"),
+            state: delivery_badge(row.state),
+            answer: row.last_attempt.map_or_else(String::new, |it| outcome(it.status, it.error)),
+            at: When::of(row.created_at, now),
+            next: row.next_attempt_at.map(|at| When::of(at, now)),
+            r#type: row.r#type,
+            url: row.url,
         }
     }
 }

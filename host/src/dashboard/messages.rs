@@ -12,6 +12,7 @@ use super::frame::{Frame, Place};
 use super::guard::{Theme, Visitor};
 use super::live::{Asked, Live};
 use super::response::{Failure, to};
+use super::sending::curl;
 use super::state::Dashboard;
 use super::words::{When, badge};
 use crate::clock::Timestamp;
@@ -70,6 +71,8 @@ struct MessagesPage {
     lines: Vec<Line>,
     faults: Vec<String>,
     is_filtered: bool,
+    /// The command that sends the first message; none where there are some, or filters.
+    curl: Option<String>,
     /// Where the list goes on.
     next: Option<String>,
     /// Down to which moment an unfinished search has looked.
@@ -175,7 +178,9 @@ pub async fn list(
     let more = if newer == LINES.to_string() { "+" } else { "" };
     let newer = Some(format!("{newer}{more}")).filter(|it| it != "0");
     let pairs = form::query([("q", query.as_str()), ("state", state.as_str())]);
+    let is_empty = lines.is_empty() && pairs.is_empty() && after.is_none();
     let shown = MessagesPage {
+        curl: if is_empty { Some(curl(&dashboard, &visitor, "YOUR_KEY").await?) } else { None },
         csv: format!("/app/messages.csv?{pairs}"),
         tabs: TABS.into_iter().map(tab).chain([refused]).collect(),
         is_filtered: !query.is_empty() || !state.is_empty(),

@@ -3,7 +3,6 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use serde_json::json;
 
 use super::chart::Chart;
 use super::credits::{lasts, terms_of};
@@ -11,10 +10,10 @@ use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
 use super::messages::Line;
 use super::response::{Failure, page, to};
+use super::sending::curl;
 use super::state::Dashboard;
 use super::words::number;
 use crate::account::AccountState;
-use crate::account::brand::BrandField;
 use crate::domain::state::{DomainKind, Phase};
 use crate::id::AccountId;
 use crate::management::keys::{self, Grantor};
@@ -201,29 +200,4 @@ fn attention(row: &AccountRow, domains: &[DomainRow]) -> Vec<Attention> {
         });
     }
     found
-}
-
-/// A command that sends a message with that key.
-pub async fn curl(dashboard: &Dashboard, visitor: &Visitor, key: &str) -> Result<String, Failure> {
-    let account = visitor.account()?;
-    let published = dashboard.api.store.templates(account).await?;
-    let code = published.iter().find(|it| it.slug.as_str() == "verification-code");
-    let template = code.or(published.first());
-    let (slug, data) = match template {
-        Some(version) => {
-            let example = version.source.example().cloned().unwrap_or_default();
-            let own =
-                example.into_iter().filter(|(name, _)| BrandField::of_variable(name).is_none());
-            (version.slug.to_string(), own.collect())
-        }
-        None => ("welcome".to_owned(), serde_json::Map::new()),
-    };
-    let to = &visitor.person.user.email;
-    let body = json!({"to": to.to_string(), "type": "EMAIL", "template": slug, "data": data});
-    let body = body.to_string().replace('\'', r"'\''");
-    let base = &visitor.guest.base;
-    Ok(format!(
-        "curl -sS {base}/messages/send \\\n  -H 'x-api-key: {key}' \\\n  -H 'content-type: application/json' \\\n  \
-         -d '{body}'"
-    ))
 }

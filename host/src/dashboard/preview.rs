@@ -4,10 +4,11 @@ use axum::extract::{Path, State};
 use axum::response::{Html, IntoResponse, Response};
 use http::{StatusCode, header};
 
+use super::editor::Editor;
 use super::guard::Visitor;
 use super::response::{Failure, PREVIEW, sentence};
 use super::state::Dashboard;
-use super::template::{Editor, locale};
+use super::template::locale;
 use super::templates::{Drafted, failed, place};
 use crate::authoring;
 use crate::authoring::error::AuthoringError;
@@ -54,7 +55,8 @@ async fn previewed(dashboard: &Dashboard, slug: &str, sent: &Drafted) -> Result<
     let row = row.map_err(failed)?;
     let read = || {
         let draft = Some(editor.source(&row)?);
-        Ok(PreviewOptions { draft, locale: locale(form)?, ..PreviewOptions::default() })
+        let example = editor.chosen_example();
+        Ok(PreviewOptions { draft, example, locale: locale(form)?, ..PreviewOptions::default() })
     };
     rendered(dashboard, &place, read()).await
 }

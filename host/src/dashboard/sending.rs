@@ -4,9 +4,12 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::guard::Visitor;
 use super::response::{Failure, sentence};
 use super::state::Dashboard;
+use crate::account::brand::BrandField;
 use crate::account::key::{ApiKey, KeyState, Scope};
 use crate::journey::accept::authenticate::Caller;
 use crate::journey::accept::refusal::Refusal;
@@ -42,4 +45,29 @@ pub fn caller(
     let accept = &dashboard.api.journey.accept;
     accept.take_sends(&caller, sends).map_err(|(refusal, _)| refusal)?;
     Ok(caller)
+}
+
+/// A command that sends a message with that key.
+pub async fn curl(dashboard: &Dashboard, visitor: &Visitor, key: &str) -> Result<String, Failure> {
+    let account = visitor.account()?;
+    let published = dashboard.api.store.templates(account).await?;
+    let code = published.iter().find(|it| it.slug.as_str() == "verification-code");
+    let template = code.or(published.first());
+    let (slug, data) = match template {
+        Some(version) => {
+            let example = version.source.example().cloned().unwrap_or_default();
+            let own =
+                example.into_iter().filter(|(name, _)| BrandField::of_variable(name).is_none());
+            (version.slug.to_string(), own.collect())
+        }
+        None => ("welcome".to_owned(), serde_json::Map::new()),
+    };
+    let to = &visitor.person.user.email;
+    let body = json!({"to": to.to_string(), "type": "EMAIL", "template": slug, "data": data});
+    let body = body.to_string().replace('\'', r"'\''");
+    let base = &visitor.guest.base;
+    Ok(format!(
+        "curl -sS {base}/messages/send \\\n  -H 'x-api-key: {key}' \\\n  -H 'content-type: application/json' \\\n  \
+         -d '{body}'"
+    ))
 }

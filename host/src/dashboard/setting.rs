@@ -27,6 +27,13 @@ impl Settings {
         self.0.store(Arc::new(settings));
     }
 
+    /// One of them.
+    #[must_use]
+    pub fn value(&self, section: &str, key: &str) -> Option<String> {
+        let all = self.0.load();
+        all.iter().find(|it| it.section == section && it.key == key).map(|it| it.value.clone())
+    }
+
     #[must_use]
     pub fn all(&self) -> Arc<Vec<Setting>> {
         self.0.load_full()

@@ -236,7 +236,7 @@ fn fault(dashboard: &Dashboard, visitor: &Visitor, error: TeamError) -> Result<S
             Ok(sentence(&error.to_string()))
         }
         TeamError::Email => Ok("The address must be whole, as in ada@example.com.".to_owned()),
-        TeamError::IsMember(_) | TeamError::Full | TeamError::LastOwner | TeamError::Member(_) => {
+        TeamError::IsMember(_) | TeamError::LastOwner | TeamError::Member(_) => {
             Ok(sentence(&error.to_string()))
         }
     }

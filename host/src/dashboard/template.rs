@@ -4,40 +4,27 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::StatusCode;
-use serde_json::{Map, Value, json};
 
 use super::assets;
+use super::editor::{Editor, edition};
 use super::form::Form;
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
 use super::live::Asked;
 use super::response::{Failure, page, sentence, to, with_status};
 use super::state::Dashboard;
-use super::templates::{Author, Drafted, failed, place, state};
-use super::words::{When, number};
+use super::templates::{Author, Drafted, count, failed, place, state};
+use super::words::When;
 use crate::authoring::breaking::BreakingChange;
 use crate::authoring::error::AuthoringError;
 use crate::authoring::finding::Finding;
+use crate::authoring::preview::PreviewOf;
 use crate::authoring::{self, PublishOptions, newest};
 use crate::journey::accept::refusal::Fault;
 use crate::store::TemplateRow;
-use crate::template::kind::TemplateKind;
 use crate::template::locale::LocaleTag;
 use crate::template::source::TemplateSource;
-
-/// The draft as the editor has it.
-#[derive(Debug)]
-pub struct Editor {
-    /// The edition of the template that the person has read.
-    edition: i64,
-    subject: String,
-    preheader: String,
-    is_mjml: bool,
-    markup: String,
-    text: String,
-    /// As JSON.
-    example: String,
-}
+use crate::template::version::{Variable, VariableFormat, VariableType};
 
 /// What a form was answered with.
 #[derive(Debug, Default)]
@@ -52,6 +39,17 @@ pub struct Answer {
     /// The addresses that a test was sent to, as typed.
     pub to: String,
     pub tests: Vec<TestLine>,
+}
+
+/// A variable that the saved draft reads.
+#[derive(Debug)]
+struct VariableLine {
+    path: String,
+    /// What its author has declared; empty where that is nothing.
+    kind: String,
+    is_required: bool,
+    /// As in `subject, line 1; html, line 3`; empty where none of the template's own parts reads it.
+    read_at: String,
 }
 
 /// What became of a test to one address.
@@ -81,6 +79,8 @@ struct TemplatePage {
     script: String,
     /// The confirmed test recipients.
     recipients: Vec<String>,
+    /// None where the saved draft has faults.
+    variables: Option<Vec<VariableLine>>,
     editor: Editor,
     answer: Answer,
 }
@@ -94,94 +94,19 @@ struct DeletePage {
     versions: u64,
 }
 
-impl Editor {
-    pub fn of(row: &TemplateRow) -> Self {
-        let source = newest(row);
-        let markup = source.mjml.as_ref().or(source.html.as_ref());
-        let example = source.examples.get("default");
-        Self {
-            edition: row.edition,
-            subject: source.subject.clone(),
-            preheader: source.preheader.clone().unwrap_or_default(),
-            is_mjml: source.has_mjml(),
-            markup: markup.cloned().unwrap_or_default(),
-            text: source.text.clone().unwrap_or_default(),
-            example: example
-                .and_then(|it| serde_json::to_string_pretty(it).ok())
-                .unwrap_or_default(),
-        }
-    }
-
-    pub fn sent(form: &Form) -> Result<Self, Failure> {
-        // Browsers end the lines of a text area with CR LF.
-        let text = |name: &str| form.get(name).replace("\r\n", "\n");
-        Ok(Self {
-            edition: edition(form)?,
-            subject: text("subject"),
-            preheader: text("preheader"),
-            is_mjml: form.get("language") == "mjml",
-            markup: text("markup"),
-            text: text("text"),
-            example: text("example"),
-        })
-    }
-
-    /// What is put over the newest source: what the editor does not show stays.
-    fn patch(&self) -> Result<Value, AuthoringError> {
-        let part = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
-        let (html, mjml) = if self.is_mjml {
-            (Value::Null, part(&self.markup))
-        } else {
-            (part(&self.markup), Value::Null)
-        };
-        Ok(json!({
-            "subject": self.subject,
-            "preheader": part(&self.preheader),
-            "html": html,
-            "mjml": mjml,
-            "text": part(&self.text),
-            "examples": {"default": example(&self.example)?},
-        }))
-    }
-
-    pub fn source(&self, row: &TemplateRow) -> Result<TemplateSource, AuthoringError> {
-        let mut value = json!(newest(row));
-        let patch = self.patch()?;
-        if let Some(examples) = value.get_mut("examples").and_then(Value::as_object_mut) {
-            examples.remove("default");
-        }
-        authoring::merge(&mut value, &patch);
-        authoring::source(&value, TemplateKind::Template).map_err(AuthoringError::Faults)
-    }
-}
-
-fn edition(form: &Form) -> Result<i64, Failure> {
-    let unread = || Failure::Invalid("The form names no edition; load the page again.".to_owned());
-    form.get("edition").parse().map_err(|_| unread())
-}
-
-fn example(text: &str) -> Result<Option<Map<String, Value>>, AuthoringError> {
-    if text.trim().is_empty() {
-        return Ok(None);
-    }
-    let read = serde_json::from_str(text);
-    read.map(Some).map_err(|error| {
-        AuthoringError::fault("example data", "invalid", format!("is no JSON object: {error}"))
-    })
-}
-
 pub async fn shown(
     dashboard: &Dashboard,
     visitor: &Visitor,
     row: &TemplateRow,
     (status, editor, answer): (StatusCode, Editor, Answer),
 ) -> Result<Response, Failure> {
-    with_status(status, &template_page(dashboard, visitor, row, (editor, answer)).await?)
+    let page = template_page(dashboard, (visitor, Asked::Page), row, (editor, answer)).await?;
+    with_status(status, &page)
 }
 
 async fn template_page(
     dashboard: &Dashboard,
-    visitor: &Visitor,
+    (visitor, asked): (&Visitor, Asked),
     row: &TemplateRow,
     (editor, answer): (Editor, Answer),
 ) -> Result<TemplatePage, Failure> {
@@ -210,13 +135,49 @@ async fn template_page(
         sent: count(sent),
         script: assets::editor(),
         recipients: confirmed.map(|it| it.address).collect(),
+        variables: match asked {
+            Asked::Page => variables(dashboard, row).await?,
+            Asked::Part => None,
+        },
         editor,
         answer,
     })
 }
 
-fn count(sent: u64) -> String {
-    number(i64::try_from(sent).unwrap_or(i64::MAX))
+/// What the saved draft reads; none where it has faults, which the check tells.
+async fn variables(
+    dashboard: &Dashboard,
+    row: &TemplateRow,
+) -> Result<Option<Vec<VariableLine>>, Failure> {
+    let lines = |variables: &[Variable]| {
+        Some(variables.iter().map(|it| VariableLine::of(it, newest(row))).collect())
+    };
+    if let (None, Some(published)) = (&row.draft, &row.published) {
+        return Ok(lines(&published.variables));
+    }
+    let place = authoring::Place { owner: row.owner, kind: row.kind, slug: row.slug.clone() };
+    match Box::pin(dashboard.api.authoring.contract(&place, PreviewOf::Draft)).await {
+        Ok(contract) => Ok(lines(&contract.variables)),
+        Err(AuthoringError::Unfit { .. }) => Ok(None),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+impl VariableLine {
+    fn of(variable: &Variable, source: &TemplateSource) -> Self {
+        let words = [
+            variable.value_type.map(VariableType::as_str),
+            variable.format.map(VariableFormat::as_str),
+        ];
+        let at = authoring::read_at(source, &variable.path).into_iter();
+        let at: Vec<String> = at.map(|(part, line)| format!("{part}, line {line}")).collect();
+        Self {
+            path: variable.path.clone(),
+            kind: words.into_iter().flatten().collect::<Vec<_>>().join(", "),
+            is_required: variable.required,
+            read_at: at.join("; "),
+        }
+    }
 }
 
 /// An author's fault is told beside what the author typed; everything else is a page of its own.
@@ -339,7 +300,7 @@ pub async fn check(
         }
         Err(error) => answer(error)?,
     };
-    let page = template_page(&dashboard, visitor, &row, (editor, answer)).await?;
+    let page = template_page(&dashboard, (visitor, asked), &row, (editor, answer)).await?;
     match asked {
         Asked::Page => with_status(status, &page),
         Asked::Part => with_status(status, &page.as_findings()),

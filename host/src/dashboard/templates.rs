@@ -15,7 +15,7 @@ use crate::account::role::Role;
 use crate::api::body::{self, Memory};
 use crate::api::templates::refused::refused;
 use crate::authoring::error::AuthoringError;
-use crate::authoring::{self, folder, newest};
+use crate::authoring::{self, Usage, folder, newest};
 use crate::clock::Timestamp;
 use crate::store::{TemplateOwner, TemplateRow};
 use crate::template::kind::TemplateKind;
@@ -46,6 +46,9 @@ struct TemplateLine {
     has_draft: bool,
     published: Option<When>,
     sent: String,
+    /// None where none was.
+    refused: Option<String>,
+    failed: Option<String>,
 }
 
 #[derive(Debug)]
@@ -133,16 +136,22 @@ pub fn failed(error: AuthoringError) -> Failure {
 }
 
 impl TemplateLine {
-    fn of(row: &TemplateRow, sent: u64, now: Timestamp) -> Self {
+    fn of(row: &TemplateRow, usage: Usage, now: Timestamp) -> Self {
         Self {
             slug: row.slug.to_string(),
             name: newest(row).name.clone(),
             state: state(row),
             has_draft: row.draft.is_some(),
             published: row.published.as_ref().map(|it| When::of(it.created_at, now)),
-            sent: number(i64::try_from(sent).unwrap_or(i64::MAX)),
+            sent: count(usage.sent),
+            refused: Some(usage.refused).filter(|it| *it > 0).map(count),
+            failed: Some(usage.failed).filter(|it| *it > 0).map(count),
         }
     }
+}
+
+pub fn count(count: u64) -> String {
+    number(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
 pub async fn list(
@@ -157,9 +166,10 @@ pub async fn list(
     let (owner, kind) = (TemplateOwner::Account(account), TemplateKind::Template);
     let listed = api.authoring.list(owner, kind, after, LINES).await.map_err(failed)?;
     let now = api.clock.now();
-    let sent = |row: &TemplateRow| listed.sent.get(row.slug.as_str()).copied().unwrap_or(0);
+    let usage =
+        |row: &TemplateRow| listed.usage.get(row.slug.as_str()).copied().unwrap_or_default();
     let lines: Vec<_> =
-        listed.rows.iter().map(|row| TemplateLine::of(row, sent(row), now)).collect();
+        listed.rows.iter().map(|row| TemplateLine::of(row, usage(row), now)).collect();
     let last = lines.last().filter(|_| listed.has_more);
     page(&TemplatesPage {
         next: last.map(|it| format!("/app/templates?after={}", it.slug)),

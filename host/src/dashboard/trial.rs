@@ -7,12 +7,13 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use http::StatusCode;
 
+use super::editor::Editor;
 use super::form::Form;
 use super::guard::Submitted;
 use super::response::{Failure, sentence};
 use super::sending;
 use super::state::Dashboard;
-use super::template::{Answer, Editor, TestLine, answer, locale, shown};
+use super::template::{Answer, TestLine, answer, locale, shown};
 use super::templates::{Author, failed, place};
 use crate::account::key::ApiKey;
 use crate::api::request_context;
@@ -63,7 +64,8 @@ async fn try_on(
     let sends = u32::try_from(to.len()).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
     let caller = sending::caller(dashboard, (key, ip), sends);
     let caller = caller.map_err(|refusal| AuthoringError::Refused(refusal.into()))?;
-    let options = TrialOptions { to: to.clone(), data: None, example: None, locale };
+    let example = Some(form.get("data").to_owned()).filter(|it| !it.is_empty());
+    let options = TrialOptions { to: to.clone(), data: None, example, locale };
     let id = request_context::current();
     let reply =
         Box::pin(api.authoring.send_trial(&api.journey, (&caller, id), place, options)).await?;

@@ -18,8 +18,8 @@ use crate::account::role::Role;
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
 use crate::store::{
-    DeliveryRow, DeliveryState, MAX_COUNTED_DELIVERIES, WebhookAttempt, WebhookCounts,
-    WebhookOwner, WebhookRow, WebhookState,
+    DeliveryPage, DeliveryRow, DeliveryState, MAX_COUNTED_DELIVERIES, WebhookAttempt,
+    WebhookCounts, WebhookOwner, WebhookRow, WebhookState,
 };
 use crate::webhooks::owner_operations::{WebhookError, WebhookFields};
 use crate::webhooks::types::TYPES;
@@ -83,6 +83,10 @@ struct WebhookPage {
     known: [&'static str; 21],
     tabs: [(&'static str, &'static str); 4],
     shown: String,
+    /// Whether it was just switched off, and may be switched on again from the notice.
+    is_undone_here: bool,
+    /// Whether the page shows the one delivery that a link named.
+    is_one: bool,
     spans: [(u64, &'static str); 3],
     deliveries: Vec<DeliveryLine>,
     next: Option<String>,
@@ -118,17 +122,32 @@ impl From<WebhookCounts> for CountsView {
     }
 }
 
+/// What an attempt came to: the status, or why there is none.
+pub fn outcome(status: Option<u16>, error: Option<String>) -> String {
+    match (status, error) {
+        (Some(status), None) => format!("answered {status}"),
+        (Some(status), Some(error)) => format!("answered {status}: {error}"),
+        (None, error) => error.unwrap_or_default(),
+    }
+}
+
+/// Class, glyph and word of how a delivery stands.
+pub fn delivery_badge(state: DeliveryState) -> (&'static str, &'static str, &'static str) {
+    let (class, glyph) = match state {
+        DeliveryState::Pending => ("way", "◔"),
+        DeliveryState::Delivered => ("good", "✓"),
+        DeliveryState::Failed => ("bad", "✕"),
+    };
+    (class, glyph, state.as_str())
+}
+
 impl AttemptLine {
     fn of(attempt: WebhookAttempt, now: Timestamp) -> Self {
         let WebhookAttempt { at, status, error, millis, response } = attempt;
         Self {
             at: Timestamp::parse_rfc3339(&at).map(|at| When::of(at, now)),
             is_taken: error.is_none(),
-            outcome: match (status, error) {
-                (Some(status), None) => format!("answered {status}"),
-                (Some(status), Some(error)) => format!("answered {status}: {error}"),
-                (None, error) => error.unwrap_or_default(),
-            },
+            outcome: outcome(status, error),
             millis,
             response,
         }
@@ -137,14 +156,9 @@ impl AttemptLine {
 
 impl DeliveryLine {
     fn of(row: DeliveryRow, now: Timestamp) -> Self {
-        let (class, glyph) = match row.state {
-            DeliveryState::Pending => ("way", "◔"),
-            DeliveryState::Delivered => ("good", "✓"),
-            DeliveryState::Failed => ("bad", "✕"),
-        };
         Self {
             id: row.id.to_string(),
-            state: (class, glyph, row.state.as_str()),
+            state: delivery_badge(row.state),
             at: When::of(row.created_at, now),
             next: row.next_attempt_at.map(|at| When::of(at, now)),
             attempts: row.attempts.into_iter().rev().map(|it| AttemptLine::of(it, now)).collect(),
@@ -166,7 +180,6 @@ pub async fn show(
     let notice = match query.get("done") {
         "changed" => "The webhook is changed.",
         "active" => "Events are posted to it from now on.",
-        "disabled" => "No events are posted to it any more; those that wait stay.",
         "accepted" => "The receiver accepted the test.",
         "replayed" => "It is posted once more now.",
         "none" => "No failed delivery of that time was there to post once more.",
@@ -174,6 +187,8 @@ pub async fn show(
         _ => "",
     };
     shown.frame.notice = Some(notice.to_owned()).filter(|it| !it.is_empty());
+    let is_off = query.get("done") == "disabled" && !shown.is_active;
+    shown.is_undone_here = is_off && shown.frame.is_owner();
     if query.get("done") == "refused" {
         let fault = "The receiver did not accept the test. The newest delivery below says what it answered.";
         shown.fault = Some(fault.to_owned());
@@ -309,7 +324,14 @@ async fn webhook_page(
     let state = DeliveryState::from_name(query.get("state"));
     let after = query.get("after").parse::<EventId>().ok();
     let _page = api.lists.admit(visitor.account()?).await?;
-    let found = api.store.webhook_deliveries(row.id, state, after, LINES).await?;
+    let one = query.get("delivery").parse::<EventId>().ok();
+    let found = match one {
+        Some(event) => {
+            let delivery = api.store.webhook_delivery(row.id, event).await?;
+            DeliveryPage { deliveries: delivery.into_iter().collect(), next: None }
+        }
+        None => api.store.webhook_deliveries(row.id, state, after, LINES).await?,
+    };
     let counts = api.store.webhook_counts(row.id, now.before(Duration::from_hours(24))).await?;
     let shown = state.map_or("", DeliveryState::as_str);
     let next = found.next.map(|event| {
@@ -332,6 +354,8 @@ async fn webhook_page(
         known: TYPES,
         tabs: TABS,
         shown: shown.to_owned(),
+        is_undone_here: false,
+        is_one: one.is_some(),
         spans: SPANS,
         deliveries: found.deliveries.into_iter().map(|it| DeliveryLine::of(it, now)).collect(),
         next,

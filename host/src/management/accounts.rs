@@ -11,6 +11,8 @@ use crate::store::{AccountRow, SentLately, Store, StoreError};
 
 /// Characters of an account's name, at most.
 const MAX_NAME_CHARS: usize = 200;
+/// The highest balance below which an account is told that its credits come to an end: as much as one grant may be.
+pub const MAX_CREDITS_LOW: i64 = 1_000_000_000_000;
 /// From so many bounces of a thousand on, receivers begin to distrust a sender.
 const RISKY_PER_MILLE: u64 = 50;
 /// Of fewer messages a share says nothing.
@@ -35,6 +37,8 @@ pub struct AccountChange {
     pub state: Option<AccountState>,
     pub sender: Change<EmailAddress>,
     pub strict: Option<bool>,
+    /// The balance below which it gets the event `credits.low`.
+    pub credits_low: Change<i64>,
 }
 
 /// A plan, and how sure whoever names it is.
@@ -57,6 +61,8 @@ pub fn is_risky(sent: SentLately) -> bool {
 pub enum AccountError {
     #[error("the name must be 1 to {MAX_NAME_CHARS} characters on one line")]
     Name,
+    #[error("the threshold must be from 0 to {MAX_CREDITS_LOW} credits")]
+    CreditsLow,
     /// A plan that is most likely a typing error.
     #[error("the plan `{plan}` is not known: the plan policy knows {}", known.join(", "))]
     UnknownPlan { plan: String, known: Vec<String> },
@@ -152,6 +158,11 @@ pub async fn change(
     if let Some(plan) = &change.plan {
         plan.check(Some(store), named).await?;
     }
+    if let Change::Set(low) = change.credits_low
+        && !(0..=MAX_CREDITS_LOW).contains(&low)
+    {
+        return Err(AccountError::CreditsLow);
+    }
     if caller == Some(id) && change.state == Some(AccountState::Suspended) {
         return Err(AccountError::OwnAccount);
     }
@@ -186,6 +197,7 @@ impl AccountChange {
             state: self.state.unwrap_or(account.state),
             sender: self.sender.of(account.sender),
             strict: self.strict.unwrap_or(account.strict),
+            credits_low: self.credits_low.of(account.credits_low),
             ..account
         }
     }

@@ -5,7 +5,12 @@ use crate::clock::Timestamp;
 use crate::id::MessageId;
 use crate::message::channel::Channel;
 use crate::message::state::MessageState;
-use crate::store::{Cancellation, MessageRow, RetryOutcome, Store, StoreError};
+use crate::store::{
+    Cancellation, EventRow, MessageDelivery, MessageRow, RetryOutcome, Store, StoreError,
+};
+
+/// Deliveries to webhooks that are shown of one message: an account has few webhooks, and a message few events.
+pub const MAX_DELIVERIES: usize = 200;
 
 /// Who asks. Whether a message is there for the caller is decided where the message is found.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +56,21 @@ pub async fn content(store: &Store, row: &MessageRow) -> Result<Option<Vec<u8>>,
         Channel::Api | Channel::Smtp => store.body(row.id).await,
         Channel::Server => Ok(None),
     }
+}
+
+/// What webhooks were told of a message that has had these events, newest first; and whether there is more than
+/// [`MAX_DELIVERIES`].
+pub async fn deliveries(
+    store: &Store,
+    row: &MessageRow,
+    events: &[EventRow],
+) -> Result<(Vec<MessageDelivery>, bool), StoreError> {
+    let newest = events.iter().rev().take(MAX_DELIVERIES).map(|it| it.id);
+    let limit = u32::try_from(MAX_DELIVERIES + 1).unwrap_or(u32::MAX);
+    let mut told = store.deliveries_of_events(row.account_id, newest, limit).await?;
+    let has_more = told.len() > MAX_DELIVERIES;
+    told.truncate(MAX_DELIVERIES);
+    Ok((told, has_more))
 }
 
 /// Makes a deferred message due now. Whoever calls wakes the worker.

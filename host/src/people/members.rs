@@ -7,11 +7,13 @@ use super::{Origin, PasswordError, People};
 use crate::account::role::Role;
 use crate::id::{AccountId, UserId};
 use crate::message::address::EmailAddress;
-use crate::store::{LinkPurpose, NewUser, PersonRow, StoreError};
+use crate::store::{JoiningFacts, LinkPurpose, NewUser, PersonRow, StoreError};
 
 use super::Secret;
 
 pub const MAX_USERS_PER_PAGE: u32 = 500;
+/// People of one account.
+pub const MAX_MEMBERS: u32 = 200;
 /// Between two links that are mailed to one person.
 const LINK_PAUSE: Duration = Duration::from_mins(2);
 
@@ -29,6 +31,8 @@ pub enum MemberError {
     Exists(EmailAddress),
     #[error("there is no user `{0}`; `waxwing user list` lists them")]
     Missing(EmailAddress),
+    #[error("an account has at most {MAX_MEMBERS} people")]
+    Full,
     #[error("a user who is no operator needs an account: add --account and --role")]
     NoAccount,
     #[error(transparent)]
@@ -56,8 +60,16 @@ impl People {
             membership: new.membership,
             at: now,
         };
-        if !self.store.add_user(&user).await? {
-            return Err(MemberError::Exists(user.email));
+        let exists = || MemberError::Exists(user.email.clone());
+        match user.membership {
+            Some(place) => {
+                let decide = |facts: &JoiningFacts| {
+                    if facts.is_known { Err(exists()) } else { has_room(*facts) }
+                };
+                self.store.join_account(&user, place, decide).await??;
+            }
+            None if self.store.add_user(&user).await? => {}
+            None => return Err(exists()),
         }
         let link = self.make_link(LinkPurpose::Invitation, Some(user.id)).await?;
         Ok((user.id, link))
@@ -123,7 +135,21 @@ impl People {
         let user = self.named(email).await?;
         let now = self.clock.now();
         self.store.account(account, now).await?;
-        self.store.set_role(user.id, account, role, now).await?;
+        let place = (account, role);
+        let known = NewUser {
+            id: user.id,
+            email: user.email.clone(),
+            password: None,
+            is_operator: false,
+            membership: Some(place),
+            at: now,
+        };
+        let decide = |facts: &JoiningFacts| match facts {
+            JoiningFacts { is_member: true, .. } => Ok(()),
+            JoiningFacts { is_known: true, .. } => has_room(*facts),
+            JoiningFacts { .. } => Err(MemberError::Missing(email.clone())),
+        };
+        self.store.join_account(&known, place, decide).await??;
         Ok(user)
     }
 
@@ -132,5 +158,60 @@ impl People {
         let user = self.named(email).await?;
         self.store.remove_user(user.id).await?;
         Ok(user)
+    }
+}
+
+/// Whether one more may come into the account.
+pub(super) fn has_room(facts: JoiningFacts) -> Result<(), MemberError> {
+    if facts.people < MAX_MEMBERS { Ok(()) } else { Err(MemberError::Full) }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+
+    use super::*;
+    use crate::clock::Timestamp;
+    use crate::store::{Joined, Store, test_data};
+
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+    async fn join(store: &Store, account: AccountId, name: &str) -> Result<Joined, MemberError> {
+        let place = (account, Role::Member);
+        let new = NewUser {
+            id: UserId::new(NOW),
+            email: format!("{name}@example.com").parse().expect("an address"),
+            password: None,
+            is_operator: false,
+            membership: Some(place),
+            at: NOW,
+        };
+        let decide = |facts: &JoiningFacts| {
+            if facts.is_member {
+                Err(MemberError::Exists(new.email.clone()))
+            } else {
+                has_room(*facts)
+            }
+        };
+        store.join_account(&new, place, decide).await.expect("stored")
+    }
+
+    #[tokio::test]
+    async fn who_comes_at_once_comes_once_and_no_more_than_there_is_room() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let account = test_data::open_account(&store, 5, NOW).await;
+        let same = join_all((0..8).map(|_| join(&store, account, "ada"))).await;
+        assert_eq!(same.iter().filter(|it| it.is_ok()).count(), 1, "{same:?}");
+        for number in 2..MAX_MEMBERS {
+            join(&store, account, &format!("n{number}")).await.expect("there is room");
+        }
+        let names: Vec<String> = (0..8).map(|number| format!("late{number}")).collect();
+        let late = join_all(names.iter().map(|name| join(&store, account, name))).await;
+        assert_eq!(late.iter().filter(|it| it.is_ok()).count(), 1, "{late:?}");
+        let first = store.members(account, None, MAX_MEMBERS + 9).await.expect("readable");
+        assert_eq!(first.len(), usize::try_from(MAX_MEMBERS).expect("small"));
+        let after = first.get(149).map(|it| it.user.id);
+        assert_eq!(store.members(account, after, 100).await.expect("readable").len(), 50);
     }
 }

@@ -1,14 +1,14 @@
 //! The people of an account: who is invited, with which role, and who goes.
 
-use super::{MemberError, Membership, NewMember, Origin, People, Person, Secret};
+use super::members::{MAX_MEMBERS, has_room};
+use super::{MemberError, Membership, Origin, People, Person, Secret};
 use crate::account::role::{Role, RoleTooLow};
 use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::message::address::EmailAddress;
-use crate::store::{LinkPurpose, MemberChange, MemberFacts, MemberRow, PersonRow, StoreError};
-
-/// People of one account.
-pub const MAX_MEMBERS: u32 = 200;
+use crate::store::{
+    JoiningFacts, LinkPurpose, MemberChange, MemberFacts, MemberRow, NewUser, PersonRow, StoreError,
+};
 
 /// Somebody in the account.
 #[derive(Debug)]
@@ -37,8 +37,6 @@ pub enum TeamError {
     Email,
     #[error("{0} is in this account already; change the role in the list")]
     IsMember(EmailAddress),
-    #[error("an account has at most {MAX_MEMBERS} people")]
-    Full,
     #[error(
         "an account keeps at least one owner who can log in; make somebody else an owner first"
     )]
@@ -56,7 +54,7 @@ impl People {
     pub async fn team(&self, person: &Person) -> Result<Vec<TeamMember>, TeamError> {
         let membership = person.membership.as_ref().ok_or(TeamError::Missing)?;
         let mut team = Vec::new();
-        for row in self.store.members(membership.account, MAX_MEMBERS).await? {
+        for row in self.store.members(membership.account, None, MAX_MEMBERS).await? {
             let invited_until = match row.user.password {
                 Some(_) => None,
                 None => self.store.newest_link(row.user.id).await?.map(|it| it.expires_at),
@@ -75,31 +73,29 @@ impl People {
     ) -> Result<Invited, TeamError> {
         let membership = self.owner(person)?;
         let email: EmailAddress = email.trim().parse().map_err(|_| TeamError::Email)?;
-        let members = self.store.members(membership.account, MAX_MEMBERS).await?;
-        if members.len() >= usize::try_from(MAX_MEMBERS).unwrap_or(usize::MAX) {
-            return Err(TeamError::Full);
-        }
-        let new = NewMember {
+        let place = (membership.account, role);
+        let new = NewUser {
+            id: UserId::new(self.clock.now()),
             email: email.clone(),
-            membership: Some((membership.account, role)),
+            password: None,
             is_operator: false,
+            membership: Some(place),
+            at: self.clock.now(),
         };
-        let invited = match self.invite(new).await {
-            Ok((id, link)) => {
-                let user = self.store.user(id).await?.ok_or(TeamError::Missing)?;
-                Invited { user, link: Some(link) }
+        let decide = |facts: &JoiningFacts| {
+            if facts.is_member {
+                return Err(TeamError::IsMember(email.clone()));
             }
-            Err(MemberError::Exists(_)) => {
-                let user = self.named(&email).await?;
-                if members.iter().any(|it| it.user.id == user.id) {
-                    return Err(TeamError::IsMember(email));
-                }
-                let now = self.clock.now();
-                self.store.set_role(user.id, membership.account, role, now).await?;
-                Invited { user, link: None }
-            }
-            Err(error) => return Err(error.into()),
+            Ok(has_room(*facts)?)
         };
+        let joined = self.store.join_account(&new, place, decide).await??;
+        let link = if joined.is_new {
+            Some(self.make_link(LinkPurpose::Invitation, Some(joined.user)).await?)
+        } else {
+            None
+        };
+        let user = self.store.user(joined.user).await?.ok_or(TeamError::Missing)?;
+        let invited = Invited { user, link };
         let said = format!("{}: {role}", invited.user.email);
         self.record_in_account(person, ("invite_user", Some(said)), from).await;
         Ok(invited)
@@ -162,7 +158,7 @@ impl People {
         membership: &Membership,
         user: UserId,
     ) -> Result<MemberRow, TeamError> {
-        let members = self.store.members(membership.account, MAX_MEMBERS).await?;
+        let members = self.store.members(membership.account, None, MAX_MEMBERS).await?;
         members.into_iter().find(|it| it.user.id == user).ok_or(TeamError::Missing)
     }
 

@@ -173,7 +173,7 @@ impl Store {
         let rows = sql("-- accounts
              WITH RECURSIVE days (day) AS (
                  SELECT CAST($1 AS BIGINT) UNION ALL SELECT day - 1 FROM days WHERE day > $2)
-             SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
+             SELECT id, name, plan, state, sender, brand, strict, credits_low, balance, created_at,
                     (SELECT CAST(coalesce(sum(u.sent), 0) AS BIGINT) FROM usage u
                      WHERE u.day = $1 AND u.account_id = accounts.id) AS today,
                     (SELECT CAST(coalesce(sum(u.sent), 0) AS BIGINT)
@@ -218,7 +218,7 @@ impl Store {
         let rows = sql("-- accounts_after
              WITH RECURSIVE days (day) AS (
                  SELECT CAST($1 AS BIGINT) UNION ALL SELECT day - 1 FROM days WHERE day > $4)
-             SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
+             SELECT id, name, plan, state, sender, brand, strict, credits_low, balance, created_at,
                     (SELECT CAST(coalesce(sum(u.sent), 0) AS BIGINT) FROM usage u
                      WHERE u.day = $1 AND u.account_id = accounts.id) AS today,
                     (SELECT CAST(coalesce(sum(u.sent), 0) AS BIGINT)
@@ -391,12 +391,14 @@ pub async fn balance(tx: &mut Tx, account: AccountId) -> Result<Credits, StoreEr
 
 fn update(account: &Account) -> Statement<'_> {
     sql("-- update_account
-         UPDATE accounts SET name = $1, plan = $2, state = $3, sender = $4, strict = $5 WHERE id = $6")
+         UPDATE accounts SET name = $1, plan = $2, state = $3, sender = $4, strict = $5, credits_low = $6
+         WHERE id = $7")
     .bind(&account.name)
     .bind(&account.plan.name)
     .bind(account.state.as_str())
     .bind(account.sender.as_ref().map(ToString::to_string))
     .bind(account.strict)
+    .bind(account.credits_low)
     .bind(account.id)
 }
 
@@ -430,7 +432,7 @@ pub fn first_day(today: i64) -> i64 {
 const ACCOUNT: &str = "-- account
     WITH RECURSIVE days (day) AS (
         SELECT CAST($1 AS BIGINT) UNION ALL SELECT day - 1 FROM days WHERE day > $3)
-    SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
+    SELECT id, name, plan, state, sender, brand, strict, credits_low, balance, created_at,
            (SELECT CAST(coalesce(sum(u.sent), 0) AS BIGINT) FROM usage u
             WHERE u.day = $1 AND u.account_id = $2) AS today,
            (SELECT CAST(coalesce(sum(u.sent), 0) AS BIGINT)
@@ -458,6 +460,7 @@ pub fn account_row(row: &Row) -> Result<AccountRow, StoreError> {
             sender,
             brand: brand(row)?,
             strict: column(row, "strict")?,
+            credits_low: column(row, "credits_low")?,
             created_at: Timestamp::from_millis(column(row, "created_at")?),
         },
         balance: Credits(column(row, "balance")?),

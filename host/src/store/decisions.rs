@@ -1,5 +1,6 @@
 //! Decision records: what the plugins decided about messages and about refused sends.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use super::scan_batches::ScanBatches;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, DecisionId, Identifier, MessageId};
 use crate::store::StoreError;
+use crate::template::slug::Slug;
 
 /// The outcome of a send that became a message.
 const ACCEPTED: &str = "accepted";
@@ -40,6 +42,8 @@ pub struct RefusalRecord {
     pub id: DecisionId,
     pub account_id: AccountId,
     pub code: &'static str,
+    /// The published template of the send.
+    pub template: Option<Slug>,
     /// What each plugin decided.
     pub plugins: Arc<[PluginDecision]>,
 }
@@ -156,10 +160,14 @@ impl Store {
         let mut tx = self.db.begin("record_refusals").await?;
         let mut added = Added::default();
         let mut rows = Vec::with_capacity(refusals.len());
+        let mut refused: BTreeMap<(AccountId, &str), i64> = BTreeMap::new();
         for refusal in refusals {
             let plugins = self.identities.shorten(&mut tx, &mut added, &refusal.plugins).await?;
-            let RefusalRecord { id, account_id, code, .. } = refusal;
+            let RefusalRecord { id, account_id, code, template, .. } = refusal;
             rows.push(args![*id, *account_id, *code, plugins, now.millis()]);
+            if let Some(slug) = template {
+                *refused.entry((*account_id, slug.as_str())).or_default() += 1;
+            }
         }
         inserts(
             "-- record_refusals
@@ -169,6 +177,18 @@ impl Store {
         )
         .run(&mut tx)
         .await?;
+        if !refused.is_empty() {
+            let row = |((account, slug), count)| args![now.day(), account, slug, count, 0_i64];
+            inserts(
+                "-- record_refusals: templates
+                 INSERT INTO template_failures (day, account_id, slug, refused, failed)",
+                refused.into_iter().map(row),
+                " ON CONFLICT (day, account_id, slug)
+                  DO UPDATE SET refused = template_failures.refused + excluded.refused",
+            )
+            .run(&mut tx)
+            .await?;
+        }
         tx.commit().await?;
         self.identities.keep(added);
         Ok(())

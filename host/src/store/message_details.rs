@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::Store;
-use super::database::{Row, column, inconsistent, json_or_empty, moment, parsed, sql, word};
+use super::database::{
+    Row, column, inconsistent, json_or_empty, moment, moment_or_none, parsed, sql, word,
+};
 use super::events::EventRow;
 use super::message_pages::{COLUMNS, MessageRow, QUEUE, message_row};
 use crate::clock::Timestamp;
@@ -24,6 +26,8 @@ pub struct MessageDetails {
     pub row: MessageRow,
     /// Octets of its content; none where that is no longer kept.
     pub size: Option<u32>,
+    /// When retention dropped its content; none where it has not.
+    pub content_dropped_at: Option<Timestamp>,
     /// What happened to it, oldest first.
     pub events: Vec<EventRow>,
     /// Each attempt to hand it over, oldest first.
@@ -109,7 +113,7 @@ impl Store {
         let missing = || StoreError::Missing { noun: "message", name: id.to_string() };
         let row = self.message_row(id).await?.ok_or_else(missing)?;
         let further = sql("-- message
-             SELECT m.decisions,
+             SELECT m.decisions, m.content_dropped_at,
                     (SELECT substr(bytes, 1, 4) FROM bodies
                      WHERE message_id = coalesce(m.body_of, m.id)) AS size
              FROM messages m WHERE m.id = $1")
@@ -120,6 +124,7 @@ impl Store {
         Ok(MessageDetails {
             row,
             size: size.and_then(|it| Body::from_stored(it).octets()),
+            content_dropped_at: moment_or_none(&further, "content_dropped_at")?,
             events: self.message_events(id).await?,
             attempts: self.message_attempts(id).await?,
             decisions: self

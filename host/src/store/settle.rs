@@ -7,7 +7,7 @@ use super::events::{self, StateChange};
 use super::{Store, attempts, suppressions};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
-use crate::message::state::Refund;
+use crate::message::state::{MessageState, Refund};
 use crate::store::StoreError;
 use crate::store::records::{AfterAttempt, BounceFacts, End, Settlement, Suppresses};
 
@@ -191,6 +191,7 @@ pub async fn write_states(
     .run(&mut *tx)
     .await?;
     events::record_changes(tx, changes.iter().copied(), now).await?;
+    count_failures(tx, changes, now).await?;
     // Once, by the ledger's own constraint.
     each(
         "-- refund
@@ -205,6 +206,32 @@ pub async fn write_states(
             Refund::UnlessArrived { reason } => Some(args![it.message, reason, now.millis()]),
         }),
     )
+    .run(tx)
+    .await
+    .map(|_| ())
+}
+
+/// Counts messages of published templates that bounced or failed. What arrives costs nothing here.
+async fn count_failures(
+    tx: &mut Tx,
+    changes: &[StateChange<'_>],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let failed =
+        |it: &&StateChange<'_>| matches!(it.state, MessageState::Bounced | MessageState::Failed);
+    let failures: Vec<MessageId> = changes.iter().filter(failed).map(|it| it.message).collect();
+    if failures.is_empty() {
+        return Ok(());
+    }
+    sql("-- count_failures
+         INSERT INTO template_failures (day, account_id, slug, refused, failed)
+         SELECT CAST($2 AS BIGINT), account_id, template_slug, 0, count(*) FROM messages
+         WHERE id IN (SELECT unhex(value) FROM json_each($1)) AND template_revision > 0
+         GROUP BY account_id, template_slug
+         ON CONFLICT (day, account_id, slug)
+         DO UPDATE SET failed = template_failures.failed + excluded.failed")
+    .ids(failures)
+    .bind(now.day())
     .run(tx)
     .await
     .map(|_| ())

@@ -118,6 +118,15 @@ pub struct TemplateFilter<'a> {
     pub limit: u32,
 }
 
+/// Sends of a template that came to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TemplateFailures {
+    /// Refused after a plugin was asked.
+    pub refused: i64,
+    /// Accepted, and bounced or failed.
+    pub failed: i64,
+}
+
 /// A published template that was made of a layout or partial.
 #[derive(Debug, Clone)]
 pub struct UserRow {
@@ -429,6 +438,29 @@ impl Store {
         .all(&self.db.readers)
         .await?;
         rows.iter().map(|row| Ok((column(row, "slug")?, column(row, "sent")?))).collect()
+    }
+
+    /// What came to nothing of templates in the last 30 days, by slug.
+    pub async fn template_failures(
+        &self,
+        account: AccountId,
+        now: Timestamp,
+    ) -> Result<Vec<(String, TemplateFailures)>, StoreError> {
+        let rows = sql("-- template_failures
+             WITH RECURSIVE days (day) AS (SELECT CAST($3 AS BIGINT) UNION ALL SELECT day + 1 FROM days WHERE day < $2)
+             SELECT f.slug, CAST(sum(f.refused) AS BIGINT) AS refused, CAST(sum(f.failed) AS BIGINT) AS failed
+             FROM days JOIN template_failures f ON f.day = days.day AND f.account_id = $1
+             GROUP BY f.slug")
+        .bind(account)
+        .bind(now.day())
+        .bind(first_day(now.day()))
+        .all(&self.db.readers)
+        .await?;
+        let failures = |row: &Row| {
+            let (refused, failed) = (column(row, "refused")?, column(row, "failed")?);
+            Ok((column(row, "slug")?, TemplateFailures { refused, failed }))
+        };
+        rows.iter().map(failures).collect()
     }
 
     /// The published versions of an account's templates that can be sent, by slug.

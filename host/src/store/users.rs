@@ -69,6 +69,24 @@ pub struct NewUser {
     pub at: Timestamp,
 }
 
+/// What stands when somebody is to be taken into an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JoiningFacts {
+    /// How many are in the account.
+    pub people: u32,
+    /// Somebody has the address.
+    pub is_known: bool,
+    /// And is in the account.
+    pub is_member: bool,
+}
+
+/// Who was taken into an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Joined {
+    pub user: UserId,
+    pub is_new: bool,
+}
+
 /// A second factor, sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactorRow {
@@ -234,18 +252,20 @@ impl Store {
         rows.iter().map(row).collect()
     }
 
-    /// The people of an account, in the order in which they were made.
+    /// The people of an account, in the order in which they were made, behind `after`.
     pub async fn members(
         &self,
         account: AccountId,
+        after: Option<UserId>,
         limit: u32,
     ) -> Result<Vec<MemberRow>, StoreError> {
         let rows = sql("-- members
              SELECT u.id, u.email, u.password, u.is_operator, u.created_at, m.role, m.created_at AS since,
                     EXISTS (SELECT 1 FROM factors WHERE user_id = u.id) AS has_factor
              FROM memberships m JOIN users u ON u.id = m.user_id
-             WHERE m.account_id = $1 ORDER BY m.user_id LIMIT $2")
+             WHERE m.account_id = $1 AND m.user_id > $2 ORDER BY m.user_id LIMIT $3")
         .bind(account)
+        .bind(after.unwrap_or(Identifier::MIN))
         .bind(limit)
         .all(&self.db.readers)
         .await?;
@@ -259,24 +279,51 @@ impl Store {
         rows.iter().map(row).collect()
     }
 
-    /// Makes a person a member of an account, or gives another role.
-    pub async fn set_role(
+    /// Takes somebody into an account, or gives a member another role, as `decide` lets it: whoever has the address of
+    /// `new` already, else a new person.
+    ///
+    /// # Errors
+    /// The database failed. What `decide` refuses is within the answer.
+    pub async fn join_account<E>(
         &self,
-        user: UserId,
-        account: AccountId,
-        role: Role,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        sql("-- set_role
+        new: &NewUser,
+        (account, role): (AccountId, Role),
+        decide: impl Fn(&JoiningFacts) -> Result<(), E>,
+    ) -> Result<Result<Joined, E>, StoreError> {
+        let mut tx = self.db.begin("join_account").await?;
+        let row = sql("-- join_account: facts
+             SELECT (SELECT count(*) FROM memberships WHERE account_id = $2) AS people,
+                    (SELECT id FROM users WHERE email = $1) AS known,
+                    EXISTS (SELECT 1 FROM users u JOIN memberships m ON m.user_id = u.id
+                            WHERE u.email = $1 AND m.account_id = $2) AS is_member")
+        .bind(new.email.to_string().to_lowercase())
+        .bind(account)
+        .one(&mut tx)
+        .await?;
+        let known: Option<UserId> = column(&row, "known")?;
+        let facts = JoiningFacts {
+            people: column(&row, "people")?,
+            is_known: known.is_some(),
+            is_member: column(&row, "is_member")?,
+        };
+        if let Err(refused) = decide(&facts) {
+            return Ok(Err(refused));
+        }
+        let user = known.unwrap_or(new.id);
+        if known.is_none() {
+            insert_user(&mut tx, &NewUser { membership: None, ..new.clone() }).await?;
+        }
+        sql("-- join_account
              INSERT INTO memberships (user_id, account_id, role, created_at) VALUES ($1, $2, $3, $4)
              ON CONFLICT (user_id, account_id) DO UPDATE SET role = excluded.role")
         .bind(user)
         .bind(account)
         .bind(role.as_str())
-        .bind(now.millis())
-        .run(&self.db.writer)
-        .await
-        .map(|_| ())
+        .bind(new.at.millis())
+        .run(&mut tx)
+        .await?;
+        tx.commit().await?;
+        Ok(Ok(Joined { user, is_new: known.is_none() }))
     }
 
     /// Changes a member of an account as `decide` says.

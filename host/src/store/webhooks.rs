@@ -22,7 +22,8 @@ pub use attempts::{
     DeliveryAttempt, DueDelivery, EndpointHistory, NextAttempt, Waiting, WebhookAttempt,
 };
 pub use deliveries::{
-    DeliveryPage, DeliveryRow, DeliveryState, MAX_COUNTED_DELIVERIES, TestDelivery, WebhookCounts,
+    DeliveryPage, DeliveryRow, DeliveryState, MAX_COUNTED_DELIVERIES, MessageDelivery,
+    TestDelivery, WebhookCounts,
 };
 pub use fan_out::{Backlog, EventSubject, MessageSubject, NewDelivery, PublishedEvent};
 

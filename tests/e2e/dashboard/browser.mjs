@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
 import { ok, equal, deepEqual } from 'node:assert/strict';
+import { worksByKeys } from './keys.mjs';
 
 // Of the longest slug.
 const template = `/app/templates/${'w'.repeat(64)}`;
@@ -42,7 +43,7 @@ async function isAccessible(page, path, width) {
     const found = await page.evaluate(async () => (await globalThis.axe.run(document, { iframes: false })).violations
       .flatMap((it) => it.nodes.map((node) => `${it.id}: ${node.html.slice(0, 160)} ${node.failureSummary}`)));
     if (process.env.SCREENSHOTS) {
-      const name = `${path.slice(0, 60).replaceAll(/[^a-z0-9-]/gi, '_')}-${width}-${colorScheme}.png`;
+      const name = `${path.replaceAll(/w{20,}/gi, 'w').slice(0, 60).replaceAll(/[^a-z0-9-]/gi, '_')}-${width}-${colorScheme}.png`;
       await page.screenshot({ path: `${process.env.SCREENSHOTS}/${name}`, fullPage: true });
     }
     faulty.push(...found.map((it) => `${path} at ${width} px, ${colorScheme}: ${it}`));
@@ -132,6 +133,42 @@ async function goesByKeys(context) {
   await page.close();
 }
 
+// That a record of a domain is copied by its button.
+async function copies(context) {
+  const page = await context.newPage();
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto(base + domain);
+  const value = await page.locator('main .copy').nth(1).innerText();
+  await page.locator('main .copies').nth(1).click();
+  await page.getByText('Copied').waitFor();
+  equal(await page.evaluate(() => navigator.clipboard.readText()), value);
+  await page.close();
+}
+
+// That a form is sent once while it is under way, and again when the browser's way back shows the page as it was left.
+async function sendsOnce(context) {
+  const page = await context.newPage();
+  await page.goto(`${base}/app/credits`);
+  const [kept, busy, after] = await page.evaluate(() => {
+    const button = document.querySelector('main form button');
+    const kept = [];
+    addEventListener('submit', (event) => {
+      kept.push(event.defaultPrevented);
+      event.preventDefault();
+    });
+    button.click();
+    button.click();
+    const busy = button.ariaDisabled;
+    dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }));
+    const after = button.ariaDisabled;
+    button.click();
+    return [kept, busy, after];
+  });
+  deepEqual(kept, [false, true, false], 'what is pressed while it is under way is not sent');
+  deepEqual([busy, after], ['true', null]);
+  await page.close();
+}
+
 // What an account shows in which nothing was done yet.
 async function isDesignedWhereItIsEmpty(width) {
   const context = await browser.newContext({ colorScheme: 'light', viewport: { width, height: 800 } });
@@ -156,7 +193,9 @@ try {
     const page = await context.newPage();
     const faults = [];
     // A refusal by status is told on the console too; a violation of the policy names the directive.
-    page.on('console', (it) => it.text().includes('Content Security Policy') && faults.push(it.text()));
+    // That the frame of a preview loads no picture from elsewhere is what it promises, and the page's own policy differs.
+    const isPreviews = (text) => text.startsWith("Loading the image 'https:") && text.includes('directive: "img-src data:"');
+    page.on('console', (it) => it.text().includes('Content Security Policy') && !isPreviews(it.text()) && faults.push(it.text()));
     page.on('pageerror', (it) => faults.push(String(it)));
 
     await page.goto(`${base}/app/keys`);
@@ -184,12 +223,19 @@ try {
       '/app/team', '/app/audit', '/app/profile', '/ops', '/ops/accounts', '/ops/accounts/new', `/ops/accounts/${account}`,
       `/ops/accounts/${account}/suspend`, '/ops/plans', '/ops/queue', '/ops/plugins', '/ops/plugins/plan-policy',
       '/ops/plugins/plan-policy/rollback', '/ops/plugins/plan-policy/settings', '/ops/plugins/domain-policy/settings',
+      ...process.env.HOSTILE.split(',').map((it) => `/app/messages/${it}`),
       '/ops/decisions', `/ops/decisions/${message}`, '/ops/decisions?q=nothing', '/ops/audit']) {
       const answer = await page.goto(base + path, { waitUntil: 'load' });
       equal(answer.status(), 200, path);
       await fits(page, path, width);
       if (scripts === 'on') await isAccessible(page, path, width);
     }
+    await page.goto(`${base}/ops/queue`);
+    const waits = await page.locator('main a[href^="/ops/queue/"]').first().getAttribute('href');
+    await page.goto(base + waits);
+    await page.getByText('Last error').first().waitFor();
+    await fits(page, waits, width);
+    if (scripts === 'on') await isAccessible(page, waits, width);
     // What a form says that is refused.
     for (const [path, field, text, says] of [['/app/domains', '#name', 'co.uk', 'public suffix'],
       ['/app/webhooks/new', '#url', 'nowhere', 'The URL'], [webhook, '#types', 'W'.repeat(300), 'no type of event'],
@@ -270,6 +316,8 @@ try {
     if (scripts === 'on') {
       await livesAndRests(context);
       await goesByKeys(context);
+      await copies(context);
+      await sendsOnce(context);
     }
 
     await page.goto(`${base}/app/keys/new`);
@@ -299,6 +347,11 @@ try {
     deepEqual(faults, []);
     await context.close();
     if (scripts === 'on') await isDesignedWhereItIsEmpty(width);
+    if (scripts === 'on' && width > 1000) {
+      const fresh = await browser.newContext({ viewport: { width, height: 800 } });
+      await worksByKeys(fresh, { base, email, password, webhook });
+      await fresh.close();
+    }
   }
   deepEqual(faulty, []);
   console.log('all is well');

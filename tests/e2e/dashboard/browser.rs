@@ -1,14 +1,18 @@
 //! The dashboard in a real browser: that it keeps the cookie, obeys the policy, and needs no script.
 
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use waxwing_tests::{Launch, Receiver, Server, name_server};
+use waxwing_dns::DnsServer;
+use waxwing_guests::component;
+use waxwing_mx::{Behaviour, MxServer, Reply};
+use waxwing_tests::{Launch, Receiver, Server, name_server, until_async};
 use waxwing_tools::{Need, node_packages};
 
 use super::{Browser, PASSWORD, dev_person};
-use crate::fixture::message;
+use crate::fixture::{message, with};
 
 const UNPROVEN: &str = "the dashboard in a real browser, and that axe finds no fault in its pages";
 
@@ -21,9 +25,16 @@ async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
     let Some(folder) = node_packages("dashboard", package, lock, UNPROVEN) else { return };
     let script = folder.join("browser.mjs");
     std::fs::write(&script, include_str!("browser.mjs")).expect("the script is written");
+    std::fs::write(folder.join("keys.mjs"), include_str!("keys.mjs")).expect("written");
     let dns = name_server().await;
     let receiver = Receiver::start().await;
-    let server = Server::start(Launch::posting_here().that_asks(&dns));
+    let smarthost = MxServer::start(hostile());
+    let port = smarthost.address().port();
+    let smarthosts = format!(
+        "[{{ name = \"post\", host = \"127.0.0.1\", port = {port}, security = \"none\" }}]"
+    );
+    let launch = Launch::posting_here().that_asks(&dns).with("delivery", "route", "smarthost");
+    let server = Server::start(launch.with("delivery", "smarthosts", &smarthosts));
     let sent = server.send(server.key(), &message("ada@example.com")).await.message_id();
     // Very long, and hostile: no page is too wide for it.
     let name = format!("<script>alert(1)</script>{}", "W".repeat(170));
@@ -50,12 +61,20 @@ async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
     let asked = json!({"address": "w".repeat(60) + "@w.example"});
     let asked = server.post("/v1/test-recipients", server.key(), &asked, &[]).await;
     assert_eq!(asked.status, 201, "{}", asked.body);
+    let hostile = hostile_replies(&server, &dns).await.join(",");
+    server.install("plan-policy", "?impact=ask", &component("price-one")).await;
+    let waits = async || {
+        let slot = server.slot("plan-policy").await;
+        slot["candidate"]["waits"].as_str().map(str::to_owned)
+    };
+    until_async("the component waits", Duration::from_mins(2), waits).await;
     let (email, password) = dev_person(&server);
     for scripts in ["on", "off"] {
         let output = Command::new("node")
             .arg(&script)
             .args([server.url(), &email, &password, &sent, account, scripts, &domain, &webhook])
             .env("API_KEY", server.key())
+            .env("HOSTILE", &hostile)
             .env("EMPTY", "empty@example.com")
             .env("EMPTY_PASSWORD", PASSWORD)
             .current_dir(&folder)
@@ -69,6 +88,49 @@ async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
     }
 }
 
+/// A smarthost that answers with all that no page may show as it is: markup, characters that turn or hide a text, and
+/// lines of 10 KB.
+fn hostile() -> Behaviour {
+    let markup =
+        "5.7.1 <script>alert(1)</script><img src=x onerror=alert(1)>\" style='color:red' &amp;<b>";
+    let turned =
+        b"451 4.7.1 \xe2\x80\xae\xe2\x81\xa6moc.knab\xe2\x80\x8b \x1b[31m\x07\x08\x7f end\r\n";
+    let (long, line) = (format!("451 {}\r\n", "W".repeat(10_000)), "W".repeat(500));
+    let lines = vec![line.as_str(); 20].join("\n");
+    Behaviour::new()
+        .reject_recipient("markup@hostile.example", 550, markup)
+        .reject_recipient("lines@hostile.example", 550, &lines)
+        .script(move |it| {
+            let octets = match it.recipient? {
+                "turned@hostile.example" => &turned[..],
+                "long@hostile.example" => long.as_bytes(),
+                _ => return None,
+            };
+            Some(Reply::octets(octets))
+        })
+}
+
+/// A message for each of these replies; answers their identifiers.
+async fn hostile_replies(server: &Server, dns: &DnsServer) -> Vec<String> {
+    let key = server.key();
+    drop(server.verified_domain(dns, key, "sender.example").await);
+    let mut sent = Vec::new();
+    for name in ["markup", "lines", "turned", "long"] {
+        let mail = message(&format!("{name}@hostile.example"));
+        let mail = with(mail, "from", json!("hello@sender.example"));
+        sent.push(server.send(key, &mail).await.message_id());
+    }
+    for id in &sent {
+        let tried = async || {
+            let shown = server.get_as(key, &format!("/v1/messages/{id}")).await.body;
+            let is_over = matches!(shown["state"].as_str(), Some("bounced" | "deferred"));
+            is_over.then_some(())
+        };
+        until_async("the smarthost has answered", Duration::from_secs(30), tried).await;
+    }
+    sent
+}
+
 /// A domain, a webhook with a delivery, a suppression and a brand, of which everything is hostile and long; answers the
 /// paths of the domain's and the webhook's page.
 async fn mailing(server: &Server, receiver: &Receiver, name: &str) -> (String, String) {
@@ -77,7 +139,7 @@ async fn mailing(server: &Server, receiver: &Receiver, name: &str) -> (String, S
     let domain = server.add_domain(key, &domain).await;
     server.check_domain(key, domain.text("id")).await;
     let url = format!("{}/{}", receiver.url(), "w".repeat(400));
-    let body = json!({"url": url, "description": name, "types": ["domain.*"]});
+    let body = json!({"url": url, "description": name, "types": ["domain.*", "message.bounced"]});
     let webhook = server.webhooks(Method::POST, key, "", &body).await.body["id"].clone();
     let webhook = webhook.as_str().expect("a webhook").to_owned();
     server.webhooks(Method::POST, key, &format!("/{webhook}/test"), &Value::Null).await;
@@ -108,6 +170,6 @@ async fn hostile_template(server: &Server, name: &str) {
     call(Method::POST, "/v1/templates", new).await;
     call(Method::POST, &format!("{path}/publish"), json!({"note": name})).await;
     let changed = json!({"html": format!("<p>{{{{ name }}}} {{{{ city }}}} {name}</p>"),
-                         "examples": {"default": {"name": name, "city": name}}});
+                         "examples": {"default": {"name": name, "city": name}, name: {"name": name, "city": name}}});
     call(Method::PATCH, &path, changed).await;
 }

@@ -1,7 +1,8 @@
 //! Credits, suppressions and brand on the pages: what bounds and shapes the mail of an account.
 
+use reqwest::Method;
 use serde_json::json;
-use waxwing_tests::Server;
+use waxwing_tests::{Launch, Receiver, Server};
 
 use super::{Browser, audit};
 use crate::fixture::message;
@@ -31,6 +32,43 @@ async fn the_ledger_goes_on_from_page_to_page_and_is_the_accounts_own() {
     let mut foreign = Browser::invited(&server, "eve@example.com", &other.id, "owner").await;
     let page = foreign.get(&next).await;
     assert!(!page.html.contains("&#60;i&#62;"), "another's cursor shows nothing of its ledger");
+}
+
+#[tokio::test]
+async fn an_owner_says_below_which_balance_webhooks_are_told() {
+    let (receiver, server) = (Receiver::start().await, Server::start(Launch::posting_here()));
+    let account = server.open_account("pro", 10);
+    let (_, key) = server.make_key(&account.id, &["--scope", "send", "--scope", "admin"]);
+    let mut owner = Browser::invited(&server, "ann@example.com", &account.id, "owner").await;
+    let mut member = Browser::invited(&server, "bo@example.com", &account.id, "member").await;
+    let path = "/app/credits";
+    let page = member.get(path).await;
+    assert!(page.html.contains("falls below 100, as for every account"), "{}", page.html);
+    assert!(!page.html.contains("name=\"low\""), "{}", page.html);
+    assert_eq!(member.submit(path, &[("low", "5")]).await.status, 403);
+    for bad in ["-1", "many", "1000000000001"] {
+        let page = owner.submit(path, &[("low", bad)]).await;
+        assert!(page.status == 422 && page.html.contains("from 0 to"), "{bad}: {}", page.html);
+        assert!(page.html.contains(&format!("value=\"{bad}\"")), "it is kept: {}", page.html);
+    }
+    let changed = owner.submit(path, &[("low", "10")]).await;
+    assert_eq!(changed.to.as_deref(), Some("/app/credits?done=threshold"), "{}", changed.html);
+    let page = owner.get(path).await;
+    assert!(page.html.contains("falls below 10</dd>"), "{}", page.html);
+    assert_eq!(server.get_as(&key, "/v1/account").await.body["creditsLow"], 10);
+    server.make_webhook(&key, &receiver, &["credits.low"]).await;
+    server.send(&key, &message("ada@example.com")).await.message_id();
+    let told = receiver.event("credits.low").await.event();
+    assert_eq!(told["data"]["threshold"], 10, "{told}");
+    assert_eq!(owner.submit(path, &[("low", "")]).await.status, 303);
+    assert_eq!(server.get_as(&key, "/v1/account").await.body["creditsLow"], json!(null));
+    let shown = server.cli(&["account", "update", &account.id, "--credits-low", "3"]);
+    assert_eq!(shown["creditsLow"], 3, "{shown}");
+    let shown = server.cli(&["account", "update", &account.id, "--credits-low", "default"]);
+    assert_eq!(shown["creditsLow"], json!(null), "{shown}");
+    let patched = server.request(Method::PATCH, "/v1/account").header("x-api-key", &key);
+    let patched = server.answer(patched.json(&json!({"creditsLow": -1, "name": 7}))).await;
+    patched.assert_refused(400, "BAD_REQUEST");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use waxwing_tests::{Server, until_async};
 
 use super::Browser;
-use crate::fixture::message;
+use crate::fixture::{change, message};
 
 #[tokio::test]
 async fn a_message_is_found_by_its_recipient_and_tells_its_story() {
@@ -29,6 +29,7 @@ async fn a_message_is_found_by_its_recipient_and_tells_its_story() {
     assert!(page.html.contains("no whole e-mail address"), "{}", page.html);
     let page = browser.get("/app/messages?state=bounced,failed").await;
     assert!(page.html.contains("No message matches"), "{}", page.html);
+    assert!(page.html.contains("href=\"/app/messages\">Remove the filters"), "{}", page.html);
     let page = browser.get(&format!("/app/messages/{sent}")).await;
     for part in [
         "The sandbox inbox has it",
@@ -190,4 +191,41 @@ async fn the_overview_counts_by_the_hour_as_the_api_does() {
         assert!(page.html.contains(part), "{part}: {}", page.html);
     }
     assert_eq!(server.get_as(server.key(), "/v1/traffic?hours=721").await.status, 400);
+}
+
+#[tokio::test]
+async fn a_message_says_when_its_content_was_dropped_and_by_what() {
+    let server = Server::dev();
+    let sent = server.send(server.key(), &message("ada@example.com")).await.message_id();
+    server.wait_for_mail_to("ada@example.com").await;
+    let mut browser = Browser::of_dev(&server).await;
+    let path = format!("/app/messages/{sent}");
+    // As retention does it.
+    change(&server, "DELETE FROM bodies").await;
+    change(&server, "UPDATE messages SET content_dropped_at = 1790000000000").await;
+    let page = browser.get(&path).await;
+    for part in ["on 21 Sep 2026, 14:13:20 UTC", "content_days</code>, which is 7 now"] {
+        assert!(page.html.contains(part), "{part}: {}", page.html);
+    }
+    let shown = server.get_as(server.key(), &format!("/v1/messages/{sent}")).await;
+    assert_eq!(shown.body["contentDroppedAt"], "2026-09-21T14:13:20Z", "{}", shown.body);
+}
+
+#[tokio::test]
+async fn an_empty_list_of_messages_has_the_command_that_sends_one() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 1);
+    let mut browser = Browser::invited(&server, "ann@example.com", &account.id, "owner").await;
+    let page = browser.get("/app/messages").await;
+    for part in [
+        "Nothing was sent yet",
+        &format!("{}/messages/send", server.url()),
+        "x-api-key: YOUR_KEY",
+        "verification-code",
+        "ann@example.com",
+    ] {
+        assert!(page.html.contains(part), "{part}: {}", page.html);
+    }
+    let filtered = browser.get("/app/messages?q=ada@example.com").await;
+    assert!(!filtered.html.contains("YOUR_KEY"), "{}", filtered.html);
 }

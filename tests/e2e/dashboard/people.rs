@@ -253,3 +253,42 @@ async fn the_inbox_of_the_dashboard_shows_an_accounts_own_mail_alone() {
     let mut empty = Browser::invited(&server, "eve@example.com", &account.id, "owner").await;
     assert!(empty.get("/app/inbox").await.html.contains("The inbox is empty"));
 }
+
+#[tokio::test]
+async fn two_invitations_of_one_address_at_once_make_one_member() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 10);
+    let mut ann = Browser::invited(&server, "ann@example.com", &account.id, "owner").await;
+    let mut bea = Browser::invited(&server, "bea@example.com", &account.id, "owner").await;
+    let asked = [("email", "cy@example.com"), ("role", "member")];
+    let both = tokio::join!(ann.submit("/app/team", &asked), bea.submit("/app/team", &asked));
+    let pages = [both.0, both.1];
+    let refused = |it: &Page| it.status == 422 && it.html.contains("in this account already");
+    assert_eq!(pages.iter().filter(|it| refused(it)).count(), 1, "{pages:?}");
+    assert_eq!(pages.iter().filter(|it| it.html.contains("/invite/")).count(), 1, "{pages:?}");
+}
+
+#[tokio::test]
+async fn an_operator_reaches_all_people_of_an_account_and_none_too_many() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 0);
+    let (_, operator) = server.make_key(&account.id, &["--scope", "operator"]);
+    let invite = async |number: u32| {
+        let user = json!({"email": format!("n{number:03}@example.com"), "account": account.id, "role": "member"});
+        server.post("/v1/users", &operator, &user, &[]).await
+    };
+    for number in 0..200 {
+        let made = invite(number).await;
+        assert_eq!(made.status, 201, "{}", made.body);
+    }
+    let full = invite(200).await;
+    full.assert_refused(409, "CONFLICT");
+    let mut browser = Browser::of_dev(&server).await;
+    let first = browser.get(&format!("/ops/accounts/{}", account.id)).await;
+    assert!(first.html.contains("n099@") && !first.html.contains("n100@"), "{}", first.html);
+    let links = first.html.split("href=\"").filter_map(|it| it.split('"').next());
+    let next = links.filter(|it| it.contains("after=")).last().expect("a next page").to_owned();
+    let second = browser.get(next.split('#').next().unwrap_or_default()).await;
+    assert!(second.html.contains("n100@") && second.html.contains("n199@"), "{}", second.html);
+    assert!(!second.html.contains("More people"), "{}", second.html);
+}

@@ -1,10 +1,14 @@
 //! Templates: written, checked, published, rolled back and archived on the pages.
 
+use std::time::Duration;
+
+use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use waxwing_tests::{Launch, Server};
+use waxwing_tests::{Launch, Server, until_async};
 
 use super::{Browser, Page};
+use crate::fixture::message;
 use crate::wire::{head, read_until};
 
 const MINE: &str = "/app/templates/mine";
@@ -235,4 +239,87 @@ async fn a_check_shares_its_memory_with_the_bodies_of_its_account() {
     assert!(page.status == 503 && page.html.contains("memory for large requests"), "{}", page.html);
     drop(body);
     assert_eq!(edit(&mut browser, "check", &large).await.status, 200);
+}
+
+#[tokio::test]
+async fn the_list_says_how_many_sends_of_a_template_were_refused() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 1);
+    let (_, key) = server.make_key(&account.id, &["--scope", "send", "--scope", "admin"]);
+    let mut browser = Browser::invited(&server, "ann@example.com", &account.id, "owner").await;
+    let page = browser.get("/app/templates").await;
+    assert!(page.html.contains("<span class=\"soft\">none</span>"), "{}", page.html);
+    server.send(&key, &message("ada@example.com")).await.message_id();
+    let refused = server.send(&key, &message("bo@example.com")).await;
+    refused.assert_refused(402, "INSUFFICIENT_BALANCE");
+    let counted = async || {
+        let listed = server.get_as(&key, "/v1/templates").await.body;
+        let row = listed["data"].as_array()?.iter().find(|it| it["slug"] == "verification-code")?;
+        assert_eq!((&row["sentLast30Days"], &row["failedLast30Days"]), (&json!(1), &json!(0)));
+        (row["refusedLast30Days"] == 1).then_some(())
+    };
+    until_async("the refusal is counted", Duration::from_secs(30), counted).await;
+    let page = browser.get("/app/templates").await;
+    assert!(page.html.contains("<a href=\"/app/refusals\">1 refused</a>"), "{}", page.html);
+}
+
+#[tokio::test]
+async fn further_data_sets_are_added_previewed_and_removed() {
+    let server = Server::dev();
+    let mut browser = Browser::of_dev(&server).await;
+    browser.submit("/app/templates", &[("slug", "mine"), ("starter", "")]).await;
+    let draft = [
+        ("subject", "For {{ name }}"),
+        ("language", "html"),
+        ("markup", "<p>Hello</p>\n<p>{{ name }}</p>"),
+        ("example", r#"{"name": "Ada"}"#),
+    ];
+    let long = r#"{"name": "Maximilian"}"#;
+    let with = |more: &[(&'static str, &'static str)]| [&draft[..], more].concat();
+    let new = [("new-set-name", "long"), ("new-set", long)];
+    let unnamed = post(&mut browser, "draft", &with(&[("new-set", long)])).await;
+    assert!(unnamed.status == 422 && unnamed.html.contains("has no name"), "{}", unnamed.html);
+    assert!(unnamed.html.contains("Maximilian"), "what was typed is kept: {}", unnamed.html);
+    assert_eq!(post(&mut browser, "draft", &with(&new)).await.status, 303);
+    let page = browser.get(MINE).await;
+    for part in [
+        "Data set <b>long</b>",
+        "<option>long</option>",
+        "<code>name</code></td><td class=\"tight\">required",
+        "subject, line 1; html, line 2",
+    ] {
+        assert!(page.html.contains(part), "{part}: {}", page.html);
+    }
+    let sets = [("set-name", "long"), ("set", long)];
+    let chosen = with(&[sets[0], sets[1], ("data", "long")]);
+    let page = post(&mut browser, "preview", &chosen).await;
+    assert!(page.html.contains("Maximilian") && !page.html.contains("Ada"), "{}", page.html);
+    let page = post(&mut browser, "preview", &with(&sets)).await;
+    assert!(page.html.contains("Ada") && !page.html.contains("Maximilian"), "{}", page.html);
+    let page = browser.submit(&format!("{MINE}/test"), &[("to", "x@y.zz"), ("data", "long")]).await;
+    assert_eq!(page.status, 200, "{}", page.html);
+    let mail = server.wait_for_mail_to("x@y.zz").await;
+    assert!(format!("{mail:?}").contains("Maximilian"), "{mail:?}");
+    let same = with(&[sets[0], sets[1], new[0], new[1]]);
+    let page = post(&mut browser, "draft", &same).await;
+    assert!(page.status == 422 && page.html.contains("name of another one"), "{}", page.html);
+    let broken = with(&[sets[0], ("set", "{")]);
+    let page = post(&mut browser, "draft", &broken).await;
+    assert!(page.status == 422 && page.html.contains("is no JSON object"), "{}", page.html);
+    // What a form does not name stays.
+    assert_eq!(post(&mut browser, "draft", &draft).await.status, 303);
+    let examples = async || {
+        let shown = server.get_as(server.key(), "/v1/templates/mine").await;
+        shown.body["draft"]["examples"].clone()
+    };
+    assert_eq!(
+        examples().await,
+        json!({"default": {"name": "Ada"}, "long": {"name": "Maximilian"}})
+    );
+    let removed = with(&[sets[0], sets[1], ("remove", "long")]);
+    assert_eq!(post(&mut browser, "draft", &removed).await.status, 303);
+    assert_eq!(examples().await, json!({"default": {"name": "Ada"}}));
+    edit(&mut browser, "draft", "<p>{{ name | upcas }}</p>").await;
+    let page = browser.get(MINE).await;
+    assert!(page.html.contains("cannot be told while the draft has faults"), "{}", page.html);
 }

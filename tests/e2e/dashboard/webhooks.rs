@@ -1,8 +1,11 @@
 //! Webhooks on the pages: is the receiver well, and what was posted to it?
 
-use waxwing_tests::{Conduct, Launch, Receiver, Server};
+use std::time::Duration;
+
+use waxwing_tests::{Conduct, Launch, Receiver, Server, until_async};
 
 use super::{Browser, Page, audit};
+use crate::fixture::message;
 
 /// The secret that a page shows.
 fn secret(page: &Page) -> String {
@@ -68,7 +71,13 @@ async fn a_webhook_is_made_tested_changed_rotated_stopped_and_removed() {
     assert!(browser.get(&path).await.html.contains("No event is posted to it since"));
     let replay = browser.submit(&format!("{path}/replay"), &[("hours", "24")]).await;
     assert!(replay.status == 422 && replay.html.contains("activate it first"), "{}", replay.html);
-    browser.submit(&state, &[("state", "active")]).await;
+    let page = browser.get(&format!("{path}?done=disabled")).await;
+    let undo = page.html.split("<form class=\"notice undo\"").nth(1).expect("an undo");
+    assert!(undo.contains(&format!("action=\"{state}\"")) && undo.contains("value=\"active\""));
+    let undone = browser.submit(&state, &[("state", "active")]).await;
+    assert_eq!(undone.to, Some(format!("{path}?done=active")), "{}", undone.html);
+    let page = browser.get(&format!("{path}?done=disabled")).await;
+    assert!(!page.html.contains("notice undo"), "a link of before undoes nothing: {}", page.html);
     assert!(browser.get(&format!("{path}/remove")).await.html.contains("Remove this webhook?"));
     let removed = browser.submit(&format!("{path}/remove"), &[]).await;
     assert_eq!(removed.to.as_deref(), Some("/app/webhooks?done=removed"), "{}", removed.html);
@@ -136,4 +145,55 @@ async fn webhooks_are_their_owners_and_no_other_accounts() {
     }
     assert!(owner.get(&path).await.html.contains("No event was posted to it yet"));
     assert_eq!(receiver.posted().len(), 0);
+}
+
+#[tokio::test]
+async fn a_message_names_the_receivers_that_were_told_of_it() {
+    let refusing = Receiver::behaving(|_| Conduct::Answer(500, String::new())).await;
+    let server = Server::start(Launch::posting_here());
+    let mut browser = Browser::of_dev(&server).await;
+    let quiet = server.send(server.key(), &message("bo@example.com")).await.message_id();
+    server.wait_for_mail_to("bo@example.com").await;
+    let page = browser.get(&format!("/app/messages/{quiet}")).await;
+    assert!(page.html.contains("none was told of it"), "{}", page.html);
+    let path = made(&mut browser, &refusing.url()).await;
+    let sent = server.send(server.key(), &message("ada@example.com")).await.message_id();
+    let told = format!("/v1/messages/{sent}/deliveries");
+    let answered = async || {
+        let told = server.get_as(server.key(), &told).await.body;
+        let all = told["data"].as_array().expect("deliveries");
+        let wanted = all.iter().find(|it| it["type"] == "message.delivered")?;
+        assert!(path.ends_with(wanted["webhookId"].as_str()?), "{wanted}");
+        (wanted["lastAttempt"]["status"] == 500)
+            .then(|| wanted["id"].as_str().map(str::to_owned))?
+    };
+    let event = until_async("it is told", Duration::from_secs(30), answered).await;
+    let page = browser.get(&format!("/app/messages/{sent}")).await;
+    let link = format!("{path}?delivery={event}");
+    for part in
+        [refusing.url().as_str(), "message.delivered", "answered 500", "next attempt", &link]
+    {
+        assert!(page.html.contains(part), "{part}: {}", page.html);
+    }
+    let page = browser.get(&link).await;
+    assert_eq!(page.html.matches("<details class=\"attempt\" open>").count(), 1, "{}", page.html);
+    assert!(page.html.contains(&event) && page.html.contains(&sent), "{}", page.html);
+    let gone = browser.get(&format!("{path}?delivery=evt_01ARZ3NDEKTSV4RRFFQ69G5FAV")).await;
+    assert!(gone.html.contains("This delivery is no longer kept"), "{}", gone.html);
+}
+
+#[tokio::test]
+async fn what_webhooks_were_told_is_the_whole_accounts() {
+    let server = Server::dev();
+    let (own, other) = (server.dev_account(), server.open_account("pro", 0));
+    let sent = server.send(&own.key, &message("ada@example.com")).await.message_id();
+    let told = format!("/v1/messages/{sent}/deliveries");
+    let listed = server.get_as(&own.key, &told).await;
+    assert_eq!((listed.status, &listed.body["data"]), (200, &serde_json::json!([])));
+    let (_, foreign) = server.make_key(&other.id, &["--scope", "admin"]);
+    server.get_as(&foreign, &told).await.assert_refused(404, "NOT_FOUND");
+    for limit in [&["--domain", "sandbox.test"][..], &["--test"]] {
+        let (_, key) = server.make_key(&own.id, &[&["--scope", "admin"], limit].concat());
+        server.get_as(&key, &told).await.assert_refused(403, "FORBIDDEN");
+    }
 }

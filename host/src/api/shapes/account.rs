@@ -31,6 +31,9 @@ pub struct Account {
     sender: Option<String>,
     /// Whether a send is refused that would leave a variable of a template blank.
     strict: bool,
+    /// The balance below which the event `credits.low` is written; null for the server's own `[credits] low`.
+    #[schema(required, nullable)]
+    credits_low: Option<i64>,
     /// What its templates are offered as defaults.
     brand: Brand,
     /// Its credits.
@@ -61,8 +64,17 @@ pub enum AccountState {
 
 impl From<AccountRow> for Account {
     fn from(row: AccountRow) -> Self {
-        let account::Account { id, name, plan, state, sender, brand, strict, created_at } =
-            row.account;
+        let account::Account {
+            id,
+            name,
+            plan,
+            state,
+            sender,
+            brand,
+            strict,
+            credits_low,
+            created_at,
+        } = row.account;
         Self {
             id,
             name,
@@ -74,6 +86,7 @@ impl From<AccountRow> for Account {
             },
             sender: sender.map(|it| it.to_string()),
             strict,
+            credits_low,
             brand: Brand::from(&brand),
             balance: row.balance,
             sent_today: row.sent_today,

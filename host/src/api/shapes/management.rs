@@ -113,6 +113,9 @@ pub struct ChangeAccount {
     sender: Option<String>,
     /// Whether a send is refused that would leave a variable of a template blank.
     strict: Option<bool>,
+    /// The balance below which the event `credits.low` is written; null for the server's own `[credits] low`.
+    #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
+    credits_low: Option<i64>,
 }
 
 /// The fields to change; fields left out keep their value.
@@ -128,4 +131,7 @@ pub struct ChangeOwnAccount {
     sender: Option<String>,
     /// Whether a send is refused that would leave a variable of a template blank.
     strict: Option<bool>,
+    /// The balance below which the event `credits.low` is written; null for the server's own `[credits] low`.
+    #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
+    credits_low: Option<i64>,
 }

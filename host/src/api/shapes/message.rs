@@ -75,6 +75,9 @@ pub struct Message {
     summary: MessageSummary,
     /// Octets of the content; none where the content is no longer kept.
     size: Option<u32>,
+    /// When the content was dropped, by `[retention] content_days`.
+    #[schema(format = "date-time")]
+    content_dropped_at: Option<String>,
     /// Events, oldest first.
     events: Vec<Event>,
     /// Delivery attempts, oldest first.
@@ -134,10 +137,11 @@ pub struct Attempt {
 
 impl From<MessageDetails> for Message {
     fn from(details: MessageDetails) -> Self {
-        let MessageDetails { row, size, events, attempts, decisions } = details;
+        let MessageDetails { row, size, content_dropped_at, events, attempts, decisions } = details;
         let events = events.into_iter().map(Event::from).collect();
         let attempts = attempts.into_iter().map(Attempt::from).collect();
-        Self { summary: row.into(), size, events, attempts, decisions }
+        let content_dropped_at = content_dropped_at.map(Timestamp::rfc3339);
+        Self { summary: row.into(), size, content_dropped_at, events, attempts, decisions }
     }
 }
 

@@ -24,6 +24,11 @@ impl<T> Page<T> {
         Self { data, has_more: next.is_some(), next: next.map(|it| it.to_string()) }
     }
 
+    /// The beginning of a list that goes on elsewhere.
+    pub fn beginning(data: impl IntoIterator<Item: Into<T>>, has_more: bool) -> Self {
+        Self { has_more, ..Self::whole(data) }
+    }
+
     /// A list that is always given as a whole.
     pub fn whole(data: impl IntoIterator<Item: Into<T>>) -> Self {
         Self::new(data, None::<String>)

@@ -12,7 +12,7 @@ use crate::authoring::diff::PartDiff;
 use crate::authoring::finding::Finding;
 use crate::authoring::import::Import;
 use crate::authoring::preview::{Preview, PreviewMjml};
-use crate::authoring::{PublishOutcome, RollbackOutcome, Validation, newest};
+use crate::authoring::{PublishOutcome, RollbackOutcome, Usage, Validation, newest};
 use crate::clock::Timestamp;
 use crate::id::TemplateId;
 use crate::store::{Republication, TemplateOwner, TemplateRow, VersionRow};
@@ -53,6 +53,11 @@ pub struct TemplateSummary {
     locales: Vec<String>,
     /// Messages accepted in the last 30 days.
     sent_last30_days: u64,
+    /// Sends refused in the last 30 days after a plugin was asked: by the plan, the sender domain, the renderer or the
+    /// balance.
+    refused_last30_days: u64,
+    /// Messages that bounced or failed in the last 30 days.
+    failed_last30_days: u64,
     /// Since when it cannot be sent, or used.
     #[schema(format = "date-time")]
     archived_at: Option<String>,
@@ -301,7 +306,7 @@ impl Listed for TemplateVersionSummary {
 }
 
 impl TemplateSummary {
-    pub fn new(row: &TemplateRow, sent: u64) -> Self {
+    pub fn new(row: &TemplateRow, usage: Usage) -> Self {
         let source = newest(row);
         let published = row.published.as_ref();
         let is_other =
@@ -328,7 +333,9 @@ impl TemplateSummary {
             draft_at: row.draft.as_ref().map(|it| it.at.rfc3339()),
             draft_by: row.draft.as_ref().map(|it| it.by.clone()),
             locales: source.all_locales().map(|it| it.tag.to_string()).collect(),
-            sent_last30_days: sent,
+            sent_last30_days: usage.sent,
+            refused_last30_days: usage.refused,
+            failed_last30_days: usage.failed,
             archived_at: row.archived_at.map(Timestamp::rfc3339),
             created_at: row.created_at.rfc3339(),
             etag: etag(row),
@@ -342,9 +349,9 @@ pub fn etag(row: &TemplateRow) -> String {
 }
 
 impl Template {
-    pub fn new(row: &TemplateRow, sent: u64) -> Self {
+    pub fn new(row: &TemplateRow, usage: Usage) -> Self {
         Self {
-            summary: TemplateSummary::new(row, sent),
+            summary: TemplateSummary::new(row, usage),
             draft: newest(row).clone(),
             variables: row.published.as_ref().map(|it| it.variables.clone()).unwrap_or_default(),
         }
@@ -384,15 +391,15 @@ impl TemplateVersion {
 }
 
 impl PublishedTemplate {
-    pub fn new(outcome: PublishOutcome, sent: u64) -> Self {
+    pub fn new(outcome: PublishOutcome, usage: Usage) -> Self {
         let PublishOutcome { row, revision, unchanged, warnings, breaking, touched } = outcome;
-        let template = Template::new(&row, sent);
+        let template = Template::new(&row, usage);
         Self { revision, unchanged, warnings, breaking, touched, template }
     }
 
-    pub fn rolled_back(outcome: RollbackOutcome, sent: u64) -> Self {
+    pub fn rolled_back(outcome: RollbackOutcome, usage: Usage) -> Self {
         let RollbackOutcome { row, revision, breaking, touched } = outcome;
-        let (template, warnings) = (Template::new(&row, sent), Vec::new());
+        let (template, warnings) = (Template::new(&row, usage), Vec::new());
         Self { revision, unchanged: false, warnings, breaking, touched, template }
     }
 }

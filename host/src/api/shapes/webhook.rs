@@ -157,6 +157,32 @@ pub struct WebhookDelivery {
     body: Value,
 }
 
+/// What a webhook was told of a message.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageDelivery {
+    /// `evt_…`, as in the header `webhook-id` of every attempt.
+    #[schema(value_type = String)]
+    id: EventId,
+    /// `whk_…`
+    #[schema(value_type = String)]
+    webhook_id: WebhookId,
+    /// Where the webhook posts to now.
+    url: String,
+    /// As in `message.delivered`.
+    r#type: String,
+    /// What it is.
+    state: DeliveryState,
+    /// When the next attempt is due.
+    #[schema(format = "date-time")]
+    next_attempt_at: Option<String>,
+    /// When it was handed to the webhook.
+    #[schema(format = "date-time")]
+    created_at: String,
+    /// The last attempt; none where there was none yet.
+    last_attempt: Option<WebhookAttempt>,
+}
+
 /// How many deliveries are posted once more.
 #[derive(Serialize, ToSchema)]
 pub struct Replayed {
@@ -211,6 +237,12 @@ from_row!(row: DeliveryRow => WebhookDelivery {
     attempts: row.attempts.into_iter().map(WebhookAttempt::from).collect(), body,
 });
 
+from_row!(row: store::MessageDelivery => MessageDelivery {
+    id: row.event, webhook_id: row.webhook, url, r#type, state: row.state.into(),
+    next_attempt_at: row.next_attempt_at.map(Timestamp::rfc3339), created_at: row.created_at.rfc3339(),
+    last_attempt: row.last_attempt.map(WebhookAttempt::from),
+});
+
 from_row!(row: store::WebhookAttempt => WebhookAttempt { at, status, error, millis, response });
 
 impl From<store::WebhookState> for WebhookState {
@@ -234,6 +266,7 @@ impl From<store::DeliveryState> for DeliveryState {
 
 pub type WebhookList = Page<Webhook>;
 pub type WebhookDeliveryList = Page<WebhookDelivery>;
+pub type MessageDeliveryList = Page<MessageDelivery>;
 
 impl Listed for Webhook {
     const PAGE: PageDoc = PageDoc {
@@ -251,5 +284,15 @@ impl Listed for WebhookDelivery {
         about: "Some deliveries.",
         data: "Newest first.",
         ..PAGED
+    };
+}
+
+impl Listed for MessageDelivery {
+    const PAGE: PageDoc = PageDoc {
+        name: "MessageDeliveryList",
+        about: "What webhooks were told of a message.",
+        data: "Newest first, at most 200.",
+        has_more: "Whether there are more, which the deliveries of each webhook list.",
+        next: None,
     };
 }

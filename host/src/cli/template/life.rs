@@ -111,8 +111,8 @@ pub async fn publish(it: Publish) -> Result<(), CliError> {
     let (_opened, authoring, place) = it.which.open().await?;
     let options = PublishOptions { seen: None, force: it.force, note: it.note };
     let outcome = authoring.publish(&place, &options, AUTHOR).await?;
-    let sent = sent(&authoring, &outcome.row).await?;
-    told(&it.which, &json!(PublishedTemplate::new(outcome, sent)));
+    let usage = authoring.usage_of(&outcome.row).await?;
+    told(&it.which, &json!(PublishedTemplate::new(outcome, usage)));
     Ok(())
 }
 
@@ -120,8 +120,8 @@ pub async fn roll_back(it: Rollback) -> Result<(), CliError> {
     let (_opened, authoring, place) = it.which.open().await?;
     let note = it.note.as_deref();
     let outcome = authoring.roll_back(&place, it.revision, None, note, AUTHOR).await?;
-    let sent = sent(&authoring, &outcome.row).await?;
-    told(&it.which, &json!(PublishedTemplate::rolled_back(outcome, sent)));
+    let usage = authoring.usage_of(&outcome.row).await?;
+    told(&it.which, &json!(PublishedTemplate::rolled_back(outcome, usage)));
     Ok(())
 }
 
@@ -219,13 +219,8 @@ fn read(path: &std::path::Path) -> Result<Map<String, Value>, CliError> {
         .map_err(|error| CliError::Usage(format!("{} is no JSON object: {error}", path.display())))
 }
 
-async fn sent(authoring: &Authoring, row: &TemplateRow) -> Result<u64, CliError> {
-    let sent = authoring.sent(row.owner, row.kind).await?;
-    Ok(sent.get(row.slug.as_str()).copied().unwrap_or(0))
-}
-
 async fn show(which: &Which, authoring: &Authoring, row: &TemplateRow) -> Result<(), CliError> {
-    let value = json!(Template::new(row, sent(authoring, row).await?));
+    let value = json!(Template::new(row, authoring.usage_of(row).await?));
     which.target.output.one(&value, || {
         format!("{}  {}  {}", text(&value, "slug"), text(&value, "state"), text(&value, "name"))
     });

@@ -20,7 +20,7 @@ use crate::dashboard::response::{Failure, page, sentence, with_status};
 use crate::dashboard::state::Dashboard;
 use crate::dashboard::words::{When, number};
 use crate::fair_share::ShareOwner;
-use crate::id::AccountId;
+use crate::id::{AccountId, UserId};
 use crate::management::accounts::{self, AccountChange, AccountError, NewAccount, PlanChoice};
 use crate::management::credits::{self, GrantError, GrantRequest};
 use crate::management::plans;
@@ -78,6 +78,9 @@ struct AccountPage {
     today: String,
     sender: Option<String>,
     members: Vec<MemberRow>,
+    is_first_page: bool,
+    /// The next page of people.
+    next: Option<String>,
     ledger: Vec<LedgerLine>,
     known: Vec<String>,
     /// Idempotency key: a form that is sent twice grants once.
@@ -218,8 +221,9 @@ pub async fn show(
     Path(id): Path<String>,
     uri: Uri,
 ) -> Result<Response, Failure> {
-    let mut shown = account_page(&dashboard, &visitor, id_of(&id)?).await?;
-    shown.frame.notice = match Form::of_query(uri.query()).get("done") {
+    let query = Form::of_query(uri.query());
+    let mut shown = account_page(&dashboard, &visitor, id_of(&id)?, &query).await?;
+    shown.frame.notice = match query.get("done") {
         "created" => Some("The account is open. Grant credits and invite its owner.".to_owned()),
         "granted" => Some(format!("Granted. The balance is {}.", shown.account.balance)),
         "plan" => Some(format!("The plan is {} from now on.", shown.account.plan)),
@@ -262,7 +266,7 @@ pub async fn grant(
         }
         Err(GrantError::Store(error)) => Err(error.into()),
         Err(error @ (GrantError::Faults(_) | GrantError::Conflict)) => {
-            let mut again = account_page(&dashboard, &visitor, account).await?;
+            let mut again = account_page(&dashboard, &visitor, account, &Form::default()).await?;
             again.grant_fault = Some(sentence(&error.to_string()));
             typed.clone_into(&mut again.amount);
             form.get("reason").clone_into(&mut again.reason);
@@ -289,7 +293,7 @@ pub async fn change_plan(
         }
         Err(error) => sentence(&error.to_string()),
     };
-    let mut again = account_page(&dashboard, &visitor, id).await?;
+    let mut again = account_page(&dashboard, &visitor, id, &Form::default()).await?;
     again.plan_fault = Some(fault);
     with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
 }
@@ -334,6 +338,7 @@ async fn set_state(
     changed(dashboard, visitor, id, change).await.map_err(|error| match error {
         AccountError::Store(error) => Failure::from(error),
         other @ (AccountError::Name
+        | AccountError::CreditsLow
         | AccountError::UnknownPlan { .. }
         | AccountError::SenderNotVerified(_)
         | AccountError::OwnAccount) => Failure::Invalid(words(&other)),
@@ -403,8 +408,15 @@ async fn account_page(
     dashboard: &Dashboard,
     visitor: &Visitor,
     id: AccountId,
+    query: &Form,
 ) -> Result<AccountPage, Failure> {
     let (api, now) = (&dashboard.api, dashboard.api.clock.now());
+    let after = query.get("after").parse::<UserId>().ok();
+    let mut members = api.store.members(id, after, MEMBER_LINES + 1).await?;
+    let lines = usize::try_from(MEMBER_LINES).unwrap_or(usize::MAX);
+    let has_more = members.len() > lines;
+    members.truncate(lines);
+    let last = members.last().filter(|_| has_more);
     let row = api.store.account(id, now).await?;
     let sent = api.store.sent_lately(&[id], now).await?;
     let ledger = api.store.ledger(id, LEDGER_LINES).await?;
@@ -412,7 +424,9 @@ async fn account_page(
         account: AccountLine::of(&row, sent.get(&id).copied().unwrap_or_default(), now),
         today: number(i64::try_from(row.sent_today).unwrap_or(i64::MAX)),
         sender: row.account.sender.map(|it| it.to_string()),
-        members: api.store.members(id, MEMBER_LINES).await?,
+        is_first_page: after.is_none(),
+        next: last.map(|it| format!("/ops/accounts/{id}?after={}#people", it.user.id)),
+        members,
         ledger: ledger.into_iter().map(|it| LedgerLine::of(it, now)).collect(),
         known: known(dashboard),
         once: Secret::random().reveal(),
@@ -442,6 +456,7 @@ fn words(error: &AccountError) -> String {
             format!("{words} If your own plan policy has it, say so with the box below the field.")
         }
         AccountError::Name
+        | AccountError::CreditsLow
         | AccountError::SenderNotVerified(_)
         | AccountError::OwnAccount
         | AccountError::Store(_) => words,

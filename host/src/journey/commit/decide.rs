@@ -21,7 +21,7 @@ const MAX_BLANKS_NAMED: usize = 10;
 /// What an operator decides of a commit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rules {
-    /// The balance below which an account gets the event `credits.low`.
+    /// The balance below which an account gets the event `credits.low` that has no threshold of its own.
     pub credits_low: Credits,
 }
 
@@ -35,7 +35,9 @@ pub fn decide(rules: Rules, jobs: &[Job], facts: CommitFacts, now: Timestamp) ->
     let mut credit_events = Vec::new();
     for (account, before) in balances {
         let after = deciding.facts.balances.get(&account).copied().unwrap_or(before);
-        credit_events.extend(credits_events(account, before, after, rules.credits_low));
+        let threshold = deciding.facts.thresholds.get(&account).copied();
+        let threshold = threshold.unwrap_or(rules.credits_low);
+        credit_events.extend(credits_events(account, before, after, threshold));
     }
     let accepted = deciding.accepted;
     Verdict { jobs, accepted, credit_events, answers_until: now.after(ANSWERS_KEPT) }

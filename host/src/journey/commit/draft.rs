@@ -12,11 +12,13 @@ use crate::journey::accept::abort::{Abort, RefusedMessage};
 use crate::journey::accept::authenticate::Sender;
 use crate::journey::accept::refusal::{Outage, Refusal, Refused};
 use crate::journey::accept::request::Request;
+use crate::journey::accept::submission::{Content, Faulty, Submission};
 use crate::journey::accept::{Step, record_step};
 use crate::store::RefusalRecord;
 use crate::store::records::{
     Acceptance, Answer, Job, JobItem, JobOutcome, NewMessage, PluginDecision,
 };
+use crate::template::slug::Slug;
 
 /// The messages of a request as far as they are decided.
 #[derive(Debug)]
@@ -65,12 +67,14 @@ impl<'a> Draft<'a> {
     fn refuse(&mut self, refused: RefusedMessage) -> Refused {
         let RefusedMessage { refusal, decisions } = refused;
         let decision = (!decisions.is_empty()).then(|| DecisionId::new(self.commit.clock.now()));
+        let item = self.request.items.get(self.slots.len());
         if let Some(id) = decision {
             self.commit.sample(id, &decisions);
             self.refusals.push(RefusalRecord {
                 id,
                 account_id: self.sender.key.account_id,
                 code: refusal.code(),
+                template: item.and_then(template_of),
                 plugins: decisions.into_recorded(),
             });
         }
@@ -123,7 +127,7 @@ impl<'a> Draft<'a> {
             }
             Err(error) => return Err(Abort::request(not_committed(error))),
         };
-        let unpaid = follow(self.commit, self.sender, &answers, decided);
+        let unpaid = follow(self.commit, (self.sender, self.request), &answers, decided);
         let mut reply = Reply::new(answers, self.request);
         for (item, decision) in reply.items.iter_mut().zip(unpaid) {
             if let Err(refused) = item {
@@ -137,23 +141,41 @@ impl<'a> Draft<'a> {
 /// Follows the balance of what was accepted, and records what the balance refused.
 fn follow(
     commit: &Commit,
-    sender: &Sender,
+    (sender, request): (&Sender, &Request),
     answers: &[Answer],
     decided: Vec<Option<(DecisionId, Arc<[PluginDecision]>)>>,
 ) -> Vec<Option<DecisionId>> {
-    let unpaid = answers.iter().zip(decided).map(|(answer, decided)| match (answer, decided) {
+    let all = answers.iter().zip(decided).zip(&request.items);
+    let unpaid = all.map(|((answer, decided), item)| match (answer, decided) {
         (Answer::Accepted { credits_remaining, .. }, _) => {
             sender.account.committed(credits_remaining.0);
             None
         }
         (Answer::Insufficient { .. }, Some((id, plugins))) => {
-            let (code, account_id) = ("INSUFFICIENT_BALANCE", sender.key.account_id);
-            commit.committer.record_refusal(RefusalRecord { id, account_id, code, plugins });
+            commit.committer.record_refusal(RefusalRecord {
+                id,
+                account_id: sender.key.account_id,
+                code: "INSUFFICIENT_BALANCE",
+                template: template_of(item),
+                plugins,
+            });
             Some(id)
         }
         (Answer::Insufficient { .. } | Answer::Refused { .. }, _) => None,
     });
     unpaid.collect()
+}
+
+/// The published template that an item would have sent.
+fn template_of(item: &Result<Submission, Faulty>) -> Option<Slug> {
+    match &item.as_ref().ok()?.content {
+        Content::Filled(filled) => filled.trial.is_none().then(|| filled.template.clone()),
+        Content::Again(again) => {
+            let template = again.template.as_ref().filter(|it| it.revision > 0);
+            template.map(|it| it.slug.clone())
+        }
+        Content::Raw(_) => None,
+    }
 }
 
 fn not_committed(error: CommitError) -> Refusal {

@@ -6,6 +6,7 @@ use super::super::database::{Tx, args, column, each, json, sql};
 use super::super::keys::mode;
 use super::super::suppressions::suppressed;
 use crate::clock::Timestamp;
+use crate::credit::Credits;
 use crate::id::AccountId;
 use crate::store::StoreError;
 use crate::store::records::{Answer, CommitFacts, Job, JobItem};
@@ -15,7 +16,7 @@ pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFac
     let accounts: BTreeSet<AccountId> = jobs.iter().map(|job| job.account_id).collect();
     let rows = each(
         "-- commit: accounts
-         SELECT balance, facts_revision FROM accounts WHERE id = $1",
+         SELECT balance, facts_revision, credits_low FROM accounts WHERE id = $1",
         accounts.iter().map(|account| args![*account]),
     )
     .find(tx)
@@ -23,6 +24,7 @@ pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFac
     let mut facts = CommitFacts {
         revisions: HashMap::with_capacity(rows.len()),
         balances: HashMap::with_capacity(rows.len()),
+        thresholds: HashMap::new(),
         suppressed: HashSet::new(),
         answers: HashMap::new(),
     };
@@ -30,6 +32,9 @@ pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFac
         let Some(row) = row else { continue };
         facts.revisions.insert(*account, column(&row, "facts_revision")?);
         facts.balances.insert(*account, column(&row, "balance")?);
+        if let Some(low) = column::<Option<i64>>(&row, "credits_low")? {
+            facts.thresholds.insert(*account, Credits(low));
+        }
     }
     facts.suppressed = suppressed(tx, &recipients(jobs), now).await?;
     let keys: Vec<&str> =

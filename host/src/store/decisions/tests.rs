@@ -47,7 +47,7 @@ impl Fixture {
         for (index, (account_id, code, plugins)) in refusals.into_iter().enumerate() {
             let id = DecisionId::new(at(i64::try_from(index).expect("small") + 1));
             decisions[index + 1] = id;
-            let refusal = RefusalRecord { id, account_id, code, plugins };
+            let refusal = RefusalRecord { id, account_id, code, template: None, plugins };
             store.record_refusals(&[refusal], NOW).await.expect("recorded");
         }
         Self { store, accounts, decisions, message, directory }
@@ -185,7 +185,8 @@ async fn another_process_finds_the_identities_that_this_one_has_added() {
     let reader = Store::open(&file).await.expect("opens");
     let id = DecisionId::new(at(5));
     let plugins = by(&json!({ "name": "new" }));
-    let refusal = RefusalRecord { id, account_id: fixture.accounts[0], code: "FORBIDDEN", plugins };
+    let (account_id, code) = (fixture.accounts[0], "FORBIDDEN");
+    let refusal = RefusalRecord { id, account_id, code, template: None, plugins };
     fixture.store.record_refusals(std::slice::from_ref(&refusal), NOW).await.expect("recorded");
     let read = reader.decision(DecisionRef::Decision(id)).await.expect("there");
     assert_eq!(read.plugins[0]["name"], "new");

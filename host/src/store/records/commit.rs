@@ -62,6 +62,8 @@ pub struct CommitFacts {
     /// The revision that last changed a fact of each account.
     pub revisions: HashMap<AccountId, i64>,
     pub balances: HashMap<AccountId, i64>,
+    /// The balances below which accounts want to be told so; of those that have said it.
+    pub thresholds: HashMap<AccountId, Credits>,
     /// The recipients on their accounts' suppression lists, in lower case throughout.
     pub suppressed: HashSet<(AccountId, String)>,
     /// Answers that have not expired, each with the hash of the body that it was given to.

@@ -7,11 +7,12 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 32] = [
+const SCANS: [(&str, &str); 33] = [
     ("webhook_counts: ended", "walks over the bounded rows that it finds by the primary key"),
     ("webhook_counts: waiting", "walks over the bounded rows that it finds by an index"),
     ("account", "walks over thirty days, which it counts itself"),
     ("template_usage", "walks over thirty days, which it counts itself"),
+    ("template_failures", "walks over thirty days, which it counts itself"),
     ("accounts", "lists all accounts for the command line, on a connection for lists"),
     ("accounts_after", "walks over thirty days, which it counts itself"),
     ("requeue_one_of_each: look", "walks over names that it finds one by one in the index"),
@@ -52,7 +53,7 @@ const SCANS: [(&str, &str); 32] = [
 ];
 
 /// Statements that are put together from parts, and how they find their rows.
-const PUT_TOGETHER: [(&str, &str); 14] = [
+const PUT_TOGETHER: [(&str, &str); 15] = [
     ("commit: bodies", "inserts rows"),
     ("commit: messages", "inserts rows"),
     ("commit: queue", "inserts rows"),
@@ -63,6 +64,7 @@ const PUT_TOGETHER: [(&str, &str); 14] = [
     ("message_row", "by the primary key"),
     ("record events", "inserts rows"),
     ("record_refusals", "inserts rows"),
+    ("record_refusals: templates", "inserts rows, or finds them by the primary key"),
     ("settle: attempts", "inserts rows, or finds them by the primary key"),
     ("messages: a batch", "by the index that it names, a bounded number"),
     ("messages", "by the index that it names, within the batch"),

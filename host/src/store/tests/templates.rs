@@ -1,13 +1,15 @@
 //! Drafts, versions, and a database of schema 16.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::*;
-use crate::id::TemplateId;
+use crate::id::{DecisionId, TemplateId};
 use crate::store::database::BASELINE;
 use crate::store::{
-    AddingTemplateFacts, NewTemplate, NewVersion, Publication, Published, TemplateOwner,
-    TemplateRow,
+    AddingTemplateFacts, NewTemplate, NewVersion, Publication, Published, RefusalRecord,
+    TemplateFailures, TemplateOwner, TemplateRow,
 };
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
@@ -161,6 +163,33 @@ async fn what_was_sent_or_is_used_is_not_deleted() {
     let other = fixture.template(TemplateKind::Template, "never").await;
     assert!(delete(&other).await);
     assert_eq!(fixture.store.templates(fixture.account).await.expect("readable").len(), 1);
+}
+
+#[tokio::test]
+async fn sends_of_a_template_that_came_to_nothing_are_counted() {
+    let fixture = Fixture::with_credits(5).await;
+    let job = fixture.job(3, 1).await;
+    assert_eq!(accepted(&fixture.commit(&[job]).await[0]), 3);
+    let leases = lease(&fixture.store, "one", NOW).await;
+    let ends = [FAILED, AfterAttempt::Delivered, FAILED];
+    let settlements: Vec<_> = leases.iter().zip(ends).map(|(it, end)| settled(it, end)).collect();
+    fixture.store.settle("one", &settlements, NOW).await.expect("settles");
+    let refusal = |template: Option<Slug>| RefusalRecord {
+        id: DecisionId::new(NOW),
+        account_id: fixture.account,
+        code: "FORBIDDEN",
+        template,
+        plugins: Arc::from([]),
+    };
+    let refusals = [refusal(Some(slug("welcome"))), refusal(None)];
+    fixture.store.record_refusals(&refusals, NOW).await.expect("recorded");
+    let counted = fixture.store.template_failures(fixture.account, NOW).await.expect("readable");
+    assert_eq!(counted, [("welcome".to_owned(), TemplateFailures { refused: 1, failed: 2 })]);
+    let later = NOW.after(Duration::from_hours(31 * 24));
+    assert_eq!(
+        fixture.store.template_failures(fixture.account, later).await.expect("readable"),
+        []
+    );
 }
 
 #[tokio::test]

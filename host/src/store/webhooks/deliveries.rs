@@ -7,7 +7,7 @@ use super::super::database::{Row, column, json as read_json, moment, moment_or_n
 use super::super::scan_batches::ScanBatches;
 use super::WebhookAttempt;
 use crate::clock::Timestamp;
-use crate::id::{EventId, Identifier, WebhookId};
+use crate::id::{AccountId, EventId, Identifier, WebhookId};
 use crate::store::StoreError;
 
 /// What a delivery can be.
@@ -36,6 +36,22 @@ pub struct DeliveryRow {
     pub attempts: Vec<WebhookAttempt>,
     /// As it was posted, by whichever version of the server.
     pub body: Value,
+}
+
+/// What a webhook was told of a message.
+#[derive(Debug, Clone)]
+pub struct MessageDelivery {
+    pub webhook: WebhookId,
+    /// Where the webhook posts to now.
+    pub url: String,
+    pub event: EventId,
+    pub r#type: String,
+    pub state: DeliveryState,
+    /// When the next attempt is due.
+    pub next_attempt_at: Option<Timestamp>,
+    /// When it was handed to the webhook.
+    pub created_at: Timestamp,
+    pub last_attempt: Option<WebhookAttempt>,
 }
 
 /// Some deliveries, and where the list goes on.
@@ -173,6 +189,26 @@ impl Store {
         .transpose()
     }
 
+    /// The deliveries of these events to webhooks of the account, newest first.
+    pub async fn deliveries_of_events(
+        &self,
+        account: AccountId,
+        events: impl IntoIterator<Item = EventId>,
+        limit: u32,
+    ) -> Result<Vec<MessageDelivery>, StoreError> {
+        let rows = sql("-- deliveries_of_events
+             SELECT w.id, w.url, d.event_id, d.type, d.state, d.due_at, d.log, d.created_at
+             FROM webhooks w JOIN webhook_deliveries d ON d.webhook_id = w.id
+             WHERE w.account_id = $1 AND d.event_id IN (SELECT unhex(value) FROM json_each($2))
+             ORDER BY d.event_id DESC, w.id LIMIT $3")
+        .bind(account)
+        .ids(events)
+        .bind(limit)
+        .all(&self.db.readers)
+        .await?;
+        rows.iter().map(message_delivery).collect()
+    }
+
     /// Makes a delivery due now, with all its attempts before it. Answers whether there is one.
     pub async fn replay_delivery(
         &self,
@@ -278,6 +314,20 @@ fn delivery_row(row: &Row) -> Result<DeliveryRow, StoreError> {
         created_at: moment(row, "created_at")?,
         attempts: read_json(row, "webhook_deliveries", "log")?,
         body: read_json(row, "webhook_bodies", "body")?,
+    })
+}
+
+fn message_delivery(row: &Row) -> Result<MessageDelivery, StoreError> {
+    let log: Vec<WebhookAttempt> = read_json(row, "webhook_deliveries", "log")?;
+    Ok(MessageDelivery {
+        webhook: column(row, "id")?,
+        url: column(row, "url")?,
+        event: column(row, "event_id")?,
+        r#type: column(row, "type")?,
+        state: word(row, "webhook_deliveries", "state", DeliveryState::from_name)?,
+        next_attempt_at: moment_or_none(row, "due_at")?,
+        created_at: moment(row, "created_at")?,
+        last_attempt: log.into_iter().next_back(),
     })
 }
 

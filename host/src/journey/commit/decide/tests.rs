@@ -20,6 +20,7 @@ fn facts(account: AccountId, balance: i64) -> CommitFacts {
     CommitFacts {
         revisions: HashMap::from([(account, 7)]),
         balances: HashMap::from([(account, balance)]),
+        thresholds: HashMap::new(),
         suppressed: HashSet::new(),
         answers: HashMap::new(),
     }
