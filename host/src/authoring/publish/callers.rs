@@ -16,9 +16,6 @@ use crate::template::source::TemplateSource;
 use crate::template::trial::{complete_data, trial_data};
 use crate::template::version::{Blocks, Variable};
 
-/// Examples of the published version that the next one is tried with.
-const MAX_TRIED: usize = 20;
-
 /// A version that is held against another one of its template.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Compared<'a> {
@@ -104,7 +101,7 @@ impl Authoring {
             ("made-up data", trial_data(before.source, before.variables)),
             ("made-up data", complete_data(before.variables)),
         ];
-        let examples = before.source.examples.iter().take(MAX_TRIED);
+        let examples = before.source.examples.iter();
         let examples = examples.map(|(name, data)| (name.as_str(), data));
         let mut changes: Vec<BreakingChange> = Vec::new();
         for (name, data) in examples.chain(made_up.iter().map(|(name, data)| (*name, data))) {

@@ -67,7 +67,7 @@ impl<'a> Draft<'a> {
     fn refuse(&mut self, refused: RefusedMessage) -> Refused {
         let RefusedMessage { refusal, decisions } = refused;
         let decision = (!decisions.is_empty()).then(|| DecisionId::new(self.commit.clock.now()));
-        let item = self.request.items.get(self.slots.len());
+        let item = self.request.items.get(self.items.len());
         if let Some(id) = decision {
             self.commit.sample(id, &decisions);
             self.refusals.push(RefusalRecord {
