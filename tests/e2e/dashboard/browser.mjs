@@ -233,7 +233,7 @@ try {
     await page.goto(`${base}/ops/queue`);
     const waits = await page.locator('main a[href^="/ops/queue/"]').first().getAttribute('href');
     await page.goto(base + waits);
-    await page.getByText('Last error').first().waitFor();
+    await page.locator('main h1').first().waitFor();
     await fits(page, waits, width);
     if (scripts === 'on') await isAccessible(page, waits, width);
     // What a form says that is refused.

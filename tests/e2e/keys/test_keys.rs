@@ -37,6 +37,7 @@ fn reach(operation: &Operation) -> Option<Reach> {
     }
     match path.split(['/', '?']).nth(2)? {
         "send" => Some(Reach::Sends),
+        "messages" if path.ends_with("/deliveries") => Some(Reach::Refused),
         "messages" => Some(Reach::TestMessages),
         "keys" if path.contains('{') => Some(Reach::Hidden),
         "credits" if path.ends_with("/ledger") => Some(Reach::Refused),

@@ -188,6 +188,53 @@ async fn a_plan_or_sender_that_sends_would_be_refused_for_breaks_senders() {
 }
 
 #[tokio::test]
+async fn a_version_that_refuses_what_the_one_before_accepts_breaks_senders() {
+    let server = Server::dev();
+    for (number, (before, after, breaks)) in [
+        ("{% for i in a %}{{ i }}{% endfor %}", "{{ a }}", true),
+        ("{% if a %}{{ a.b }}{% endif %}", "{% if a %}{{ a }}{% endif %}", true),
+        ("{{ a }}", "{% if a > 3 %}many{% endif %}", true),
+        (
+            "{% for i in a %}{{ i.b }}{% endfor %}",
+            "{{ a.size }}{% for i in a %}{{ i.b }}{% endfor %}",
+            false,
+        ),
+        ("{{ a.b }}", "{{ a | json }}", false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let slug = format!("trial-{number}");
+        let source = |text| json!({"subject": "S", "text": text});
+        create(&server, "/v1/templates", &slug, source(before)).await;
+        let path = format!("/v1/templates/{slug}");
+        publish(&server, &path, json!({})).await;
+        api(&server, Method::PUT, &format!("{path}/draft"), &source(after)).await;
+        let told = api(&server, Method::POST, &format!("{path}/publish"), &Value::Null).await;
+        assert_eq!(told.status, if breaks { 409 } else { 200 }, "{after}: {}", told.body);
+    }
+    // What a partial is given is tried too, and a roll-back says what it breaks.
+    create(&server, "/v1/partials", "name", json!({"html": "{{ user.name }}"})).await;
+    publish(&server, "/v1/partials/name", json!({})).await;
+    let html = "{% render 'name', user: user %}";
+    create(&server, "/v1/templates", "made-of", json!({"subject": "S", "html": html})).await;
+    publish(&server, "/v1/templates/made-of", json!({})).await;
+    let change = json!({"html": "{{ user }}"});
+    api(&server, Method::PATCH, "/v1/partials/name", &change).await;
+    let told = api(&server, Method::POST, "/v1/partials/name/publish", &Value::Null).await;
+    assert_eq!(told.body["breaking"][0]["template"], "made-of", "{}", told.body);
+    let back =
+        api(&server, Method::POST, "/v1/templates/trial-4/rollback", &json!({"revision": 1}));
+    let back = back.await;
+    assert_eq!(
+        (back.status, &back.body["breaking"][0]["path"]),
+        (200, &json!("a.b")),
+        "{}",
+        back.body
+    );
+}
+
+#[tokio::test]
 async fn the_schema_is_of_the_published_version_of_another_or_of_the_draft() {
     let server = Server::dev();
     let schema = async |query: &str| {

@@ -97,14 +97,13 @@ impl Authoring {
         let sources = [before, after].map(|it| rendered_source(it.source.clone(), it.compiled));
         let [was, is] = [(&sources[0], before.blocks), (&sources[1], after.blocks)]
             .map(|(source, blocks)| Checkable { slug, source, blocks });
-        let made_up = [
-            ("made-up data", trial_data(before.source, before.variables)),
-            ("made-up data", complete_data(before.variables)),
-        ];
+        let made_up =
+            [trial_data(before.source, before.variables), complete_data(before.variables)];
+        let made_up = made_up.iter().map(|data| ("made-up data".to_owned(), data));
         let examples = before.source.examples.iter();
-        let examples = examples.map(|(name, data)| (name.as_str(), data));
+        let examples = examples.map(|(name, data)| (format!("the example {name}"), data));
         let mut changes: Vec<BreakingChange> = Vec::new();
-        for (name, data) in examples.chain(made_up.iter().map(|(name, data)| (*name, data))) {
+        for (name, data) in examples.chain(made_up) {
             let locale = was.source.default_locale();
             if checker.render(tenant, was, locale, data).await?.is_err() {
                 continue;
@@ -119,7 +118,7 @@ impl Authoring {
             for finding in found {
                 let path = finding.path.unwrap_or_default();
                 if !changes.iter().any(|it| it.path == path) {
-                    let before = format!("accepted with the data of {name}");
+                    let before = format!("accepted with {name}");
                     let after = format!("refused: {}", finding.message);
                     changes.push(BreakingChange::new(&path, BreakingKind::Type, before, after));
                 }
