@@ -223,9 +223,8 @@ async fn a_version_that_refuses_what_the_one_before_accepts_breaks_senders() {
     api(&server, Method::PATCH, "/v1/partials/name", &change).await;
     let told = api(&server, Method::POST, "/v1/partials/name/publish", &Value::Null).await;
     assert_eq!(told.body["breaking"][0]["template"], "made-of", "{}", told.body);
-    let back =
-        api(&server, Method::POST, "/v1/templates/trial-4/rollback", &json!({"revision": 1}));
-    let back = back.await;
+    let first = json!({"revision": 1});
+    let back = api(&server, Method::POST, "/v1/templates/trial-4/rollback", &first).await;
     assert_eq!(
         (back.status, &back.body["breaking"][0]["path"]),
         (200, &json!("a.b")),
