@@ -1,7 +1,7 @@
 //! `waxwing-load transit`: how long a message takes from its 201 to the 250 of the next server, at a fixed rate of sends.
 //!
-//! Both moments are taken by this program: when a client has read the 201, and when the sink has answered the end of the
-//! message's data. A message that is handed over before its client has read the 201 took no time.
+//! Both moments are taken by this program: when a client has read the 201, and when the sink has the end of the
+//! message's data and is about to answer it. A message that is handed over before its client has read the 201 took no time.
 
 use std::collections::HashMap;
 use std::io;
@@ -32,7 +32,7 @@ pub async fn measure(args: &TransitArgs) -> io::Result<Value> {
     plant.sink.forget();
     let handed_over: Arc<Mutex<HashMap<String, Instant>>> = Arc::default();
     let notes = Arc::clone(&handed_over);
-    plant.sink.after(Stage::EndOfData, move |it| {
+    plant.sink.on(Stage::EndOfData, move |it| {
         let now = Instant::now();
         let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
         notes.extend(it.recipients.iter().map(|it| (it.address.clone(), now)));

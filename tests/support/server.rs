@@ -308,5 +308,7 @@ fn welcome(lines: &Receiver<String>) -> Value {
 #[must_use]
 pub fn http_client() -> reqwest::Client {
     let client = reqwest::Client::builder().timeout(Duration::from_mins(1));
+    // The server closes an idle connection after 10 s: a request must not meet that.
+    let client = client.pool_idle_timeout(Duration::from_secs(3));
     client.no_proxy().tls_certs_only([]).build().expect("an HTTP client")
 }
