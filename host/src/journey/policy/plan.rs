@@ -52,6 +52,7 @@ pub(in crate::journey) fn failed_closed(kind: Kind, failure: &CallFailure) -> Re
 }
 
 /// An account as the plan policy sees it, with what it has sent today and in 30 days.
+#[must_use]
 pub fn plan_account(
     account: &Account,
     credits_remaining: i64,

@@ -191,9 +191,8 @@ fn too_much_work(slug: &Slug, blame: Blame, failure: &CallFailure) -> Refusal {
 }
 
 fn bad_data(it: Diagnostic) -> Fault {
-    match (it.code.as_str(), it.path.as_deref()) {
+    match (it.code.as_str(), it.path.as_deref().filter(|path| !path.is_empty())) {
         ("missing_variable", Some(path)) => Fault::missing_variable(path),
-        (code, Some("")) => Fault::new("data", code, in_words(&it)),
         ("wrong_type", Some(path)) => Fault::new(&format!("data.{path}"), "type", it.message),
         (code, Some(path)) => Fault::new(&format!("data.{path}"), code, in_words(&it)),
         (code, None) => Fault::new("data", code, in_words(&it)),
