@@ -33,9 +33,9 @@ pub async fn measure(args: &GrowthArgs) -> io::Result<Value> {
 
 /// Beside so many messages.
 async fn step(args: &GrowthArgs, messages: u32) -> io::Result<Value> {
-    let fill = async |data: &Path| history::fill(data, messages).await;
+    let with_history = async |data: &Path| history::fill(data, messages).await;
     let empty = Waxwing::start(&args.setup).await?;
-    let full = Waxwing::start(&args.setup).await?.changed(fill).await?;
+    let full = Waxwing::start(&args.setup).await?.changed(with_history).await?;
     let burst = Burst::held(args.template, args.connections, args.sends);
     let (mut with, mut without) = (Vec::<Round>::new(), Vec::<Round>::new());
     let (mut looks, mut looks_without) = (Vec::new(), Vec::new());
@@ -43,12 +43,12 @@ async fn step(args: &GrowthArgs, messages: u32) -> io::Result<Value> {
         (burst.requests(&full.subject()).await?, burst.requests(&empty.subject()).await?);
     burst.warm_up(&full.subject()).await?;
     burst.warm_up(&empty.subject()).await?;
-    let size_before = file_bytes(full.data())?;
+    let size_before = file_bytes(full.data());
     for _ in 0..args.rounds {
         with.push(round::waxwing(&burst, &full, &ours).await?);
         without.push(round::waxwing(&burst, &empty, &theirs).await?);
     }
-    let grown = file_bytes(full.data())?.saturating_sub(size_before);
+    let grown = file_bytes(full.data()).saturating_sub(size_before);
     for _ in 0..LOOKS {
         looks.push(look(&full).await?);
         looks_without.push(look(&empty).await?);
@@ -75,10 +75,10 @@ async fn look(waxwing: &Waxwing) -> io::Result<Duration> {
 }
 
 /// The database with what has not been folded into it yet.
-fn file_bytes(data: &Path) -> io::Result<u64> {
+fn file_bytes(data: &Path) -> u64 {
     let mut bytes = 0;
     for name in ["waxwing.db", "waxwing.db-wal"] {
         bytes += std::fs::metadata(data.join(name)).map_or(0, |it| it.len());
     }
-    Ok(bytes)
+    bytes
 }
