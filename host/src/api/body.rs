@@ -35,7 +35,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The share of the memory for bodies that a request holds; to be kept until it is answered,
 /// because what is parsed of a body is as large as the body.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Memory(#[expect(dead_code, reason = "given back when it is dropped")] Option<Share>);
 
 /// Looks at the headers before anything is read.

@@ -17,7 +17,8 @@ pub struct BreakingChange {
     /// The account of that template, where the layout or partial is the server's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
-    /// The variable, as in `user.name`; `sender` or `requiredPlan` where the change is of the template itself.
+    /// The variable, as in `user.name`, or `data` where no single one is to blame; `sender` or `requiredPlan` where the
+    /// change is of the template itself.
     pub path: String,
     pub change: BreakingKind,
     /// What it was before, as in `optional`, `not read` or `string`.
@@ -32,8 +33,8 @@ pub struct BreakingChange {
 pub enum BreakingKind {
     /// A send without it was accepted, and is refused now.
     Required,
-    /// A send with a value of another type was accepted, and is refused now; or it is not shown, because what was read as
-    /// one value is read by its members.
+    /// The data of a send was accepted, and is refused now for the type of a value. Also where a value was printed and only
+    /// members of it are read now: a text that senders give is not shown any more.
     Type,
     /// A send with a value of another format, or of none, was accepted, and is refused now.
     Format,
@@ -81,8 +82,8 @@ pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<Br
         let offered =
             BrandField::of_variable(&now.path).is_some_and(|it| brand.value(it).is_some());
         let was_needed = was.is_some_and(|it| before.needs(it)) || before.needs_inside(&now.path);
-        // Where an object or a list around it was required, so was what is read of it; the other way it is not.
-        // A list has a size.
+        // Where an object or a list around it was required, so was what is read of it; the other way it is not. What was
+        // read before has a size.
         let is_size = now.path.strip_suffix(".size").is_some_and(|list| before.reads_near(list));
         let is_demanded = after.needs(now) && !was_needed && !offered && !is_size;
         if is_demanded {
@@ -110,56 +111,23 @@ pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<Br
             changes.push(change(now, BreakingKind::Format, word(was_format), word(is_format)));
         }
     }
-    for was in before.whole() {
-        let is_told = |it: &BreakingChange| it.path == was || is_below(&it.path, was);
-        let is_read_otherwise = before.reading(was) == Some(Reading::Whole)
-            && after.reading(was) == Some(Reading::ByMembers);
-        if is_read_otherwise && !changes.iter().any(is_told) {
-            let (was_read, is_read) = ("read as one value", "read by its members");
-            let (was_read, is_read) = (was_read.to_owned(), is_read.to_owned());
-            changes.push(BreakingChange::new(was, BreakingKind::Type, was_read, is_read));
+    for was in before.variables.iter().filter(|it| !it.declared_only && it.value_type.is_none()) {
+        let path = was.path.as_str();
+        let is_told = |it: &BreakingChange| it.path == path || is_below(&it.path, path);
+        let was_printed = !before.reads_members(path);
+        let has_members_alone = after.reads_members(path) && !after.reads(path);
+        if was_printed && has_members_alone && !changes.iter().any(is_told) {
+            let (one, members) = ("read as one value", "read by its members");
+            changes.push(change(was, BreakingKind::Type, one, members));
         }
     }
     for was in before.variables.iter().filter(|it| !it.declared_only) {
-        let is_read = after.variables.iter().any(|it| it.path == was.path && !it.declared_only);
         let is_of_brand = BrandField::of_variable(&was.path).is_some();
-        if !is_read && !after.takes(&was.path) && !is_of_brand {
+        if !after.reads(&was.path) && !after.takes(&was.path) && !is_of_brand {
             changes.push(change(was, BreakingKind::Gone, "read", "not read"));
         }
     }
     changes
-}
-
-/// How a value is read of which no type is declared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
-    Whole,
-    ByMembers,
-}
-
-impl<'a> Demands<'a> {
-    /// The paths that are read as they are, and of which no type says what they hold.
-    fn whole(self) -> impl Iterator<Item = &'a str> {
-        let is_whole = |it: &&Variable| !it.declared_only && it.value_type.is_none();
-        self.variables.iter().filter(is_whole).map(|it| it.path.as_str())
-    }
-
-    /// None where it is not read, or in both ways, as what a loop goes over is.
-    fn reading(self, path: &str) -> Option<Reading> {
-        // These are read of texts, lists and objects alike.
-        let is_of_any = |rest: &str| matches!(rest, ".size" | ".first" | ".last");
-        let is_member = |it: &Variable| {
-            it.path
-                .strip_prefix(path)
-                .is_some_and(|rest| is_below(&it.path, path) && !is_of_any(rest))
-        };
-        let read = || self.variables.iter().filter(|it| !it.declared_only);
-        match (read().any(|it| it.path == path), read().any(is_member)) {
-            (true, false) => Some(Reading::Whole),
-            (false, true) => Some(Reading::ByMembers),
-            (true, true) | (false, false) => None,
-        }
-    }
 }
 
 impl Demands<'_> {
@@ -185,6 +153,20 @@ impl Demands<'_> {
         let around = read().filter(|it| is_below(path, &it.path)).max_by_key(|it| it.path.len());
         let is_whole = |around: &Variable| !read().any(|it| is_below(&it.path, &around.path));
         around.is_some_and(is_whole) || read().any(|it| is_below(&it.path, path))
+    }
+
+    /// Whether the template reads the value at the path, and not only members of it.
+    fn reads(self, path: &str) -> bool {
+        self.variables.iter().any(|it| it.path == path && !it.declared_only)
+    }
+
+    /// Whether the template reads members or items of the value. Texts, lists and objects alike have a size, a first and
+    /// a last.
+    fn reads_members(self, path: &str) -> bool {
+        let is_of_any = |rest: &str| matches!(rest, ".size" | ".first" | ".last");
+        let read = self.variables.iter().filter(|it| !it.declared_only);
+        let mut below = read.filter_map(|it| it.path.strip_prefix(path));
+        below.any(|rest| rest.starts_with(['.', '[']) && !is_of_any(rest))
     }
 
     /// Whether something around the path is read, or something inside it.
@@ -249,9 +231,11 @@ mod tests {
 
     #[test]
     fn a_value_that_is_read_by_its_members_breaks_senders() {
-        let (members, value) = ("read by its members", "read as one value");
         assert!(told(&["a.b"], &["a"]).is_empty(), "a trial with data says it");
-        assert_eq!(told(&["a"], &["a.b?"]), [format!("`a` was {value} and is {members}")]);
+        assert_eq!(
+            told(&["a"], &["a.b?"]),
+            ["`a` was read as one value and is read by its members"]
+        );
         assert_eq!(told(&["a"], &["a.b"]), ["`a.b` was not read and is required"]);
         assert!(told(&["a.b"], &["a:object"]).len() == 1, "its type says it");
         assert!(told(&["a.size"], &["a"]).is_empty(), "a text has a size too");

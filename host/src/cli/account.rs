@@ -120,7 +120,7 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
         AccountCommand::Create { name, plan, own_plan, sender, strict, brand, target } => {
             let changes = brand.changes()?;
             accounts::check_name(&name)?;
-            let plan = if own_plan { PlanChoice::Own(plan) } else { PlanChoice::Known(plan) };
+            let plan = choice(plan, own_plan);
             // Before a new store is made: a typing error leaves none behind.
             match target.open().await {
                 Ok(_) => {}
@@ -157,8 +157,7 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
             credits_low,
             target,
         } => {
-            let plan = plan
-                .map(|plan| if own_plan { PlanChoice::Own(plan) } else { PlanChoice::Known(plan) });
+            let plan = plan.map(|plan| choice(plan, own_plan));
             let sender = sender.map_or(Change::Keep, Change::Set);
             let credits_low = credits_low.map_or(Change::Keep, |it| it.0);
             let wanted = AccountChange { name, plan, sender, strict, credits_low, state: None };
@@ -173,6 +172,10 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
             change(id, &target, AccountChange { state, ..AccountChange::default() }).await
         }
     }
+}
+
+fn choice(plan: Plan, own_plan: bool) -> PlanChoice {
+    if own_plan { PlanChoice::Own(plan) } else { PlanChoice::Known(plan) }
 }
 
 async fn change(id: AccountId, target: &Target, change: AccountChange) -> Result<(), CliError> {

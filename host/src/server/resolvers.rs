@@ -31,7 +31,7 @@ pub fn paced_resolver(
     };
     match Resolver::new(&settings, clock.clone()) {
         Err(error) if settings.nameservers.is_empty() => {
-            tracing::warn!(%error, "no system name server found; using 127.0.0.1:53");
+            tracing::warn!(%error, "no name server is configured, here or in /etc/resolv.conf; asking 127.0.0.1:53; set dns.nameservers");
             settings.nameservers = vec![SocketAddr::from(([127, 0, 0, 1], 53))];
             Resolver::new(&settings, clock.clone())
         }

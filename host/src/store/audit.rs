@@ -74,11 +74,11 @@ impl Store {
         statement.run(&self.db.writer).await.map(|_| ())
     }
 
-    /// Writes down a change that is made already. A failure is only logged: an error here would have people make the
-    /// change again.
+    /// Records a change that has taken effect. A failure is logged and not returned: a caller who got an error would make
+    /// the change once more.
     pub async fn record_made_change(&self, row: &AuditRow) {
         if let Err(error) = self.record_audit(row).await {
-            tracing::error!(%error, action = row.action, subject = ?row.subject, account = ?row.account, "a change was made and could not be written into the audit log");
+            tracing::error!(%error, action = row.action, subject = ?row.subject, account = ?row.account, "a change took effect, and its entry in the audit log could not be written");
         }
     }
 

@@ -99,7 +99,7 @@ impl Moment {
         days_from_civil(self.year, self.month, self.day) - days_from_civil(self.year, 1, 1) + 1
     }
 
-    /// ISO 8601 year and week.
+    /// The week-numbering year of ISO 8601 and the week in it, from 1.
     pub fn iso_week(&self) -> (i64, i64) {
         let from_monday = (self.weekday() + 6) % 7;
         let thursday = (self.unix + self.offset).div_euclid(86_400) - from_monday + 3;

@@ -213,6 +213,20 @@ async fn a_version_that_refuses_what_the_one_before_accepts_breaks_senders() {
         let told = api(&server, Method::POST, &format!("{path}/publish"), &Value::Null).await;
         assert_eq!(told.status, if breaks { 409 } else { 200 }, "{after}: {}", told.body);
     }
+    // The example of the version that is published is what senders give.
+    let with =
+        |text, a: Value| json!({"subject": "S", "text": text, "examples": {"default": {"a": a}}});
+    let list = with("{% for i in a %}{{ i }}{% endfor %}", json!(["x"]));
+    create(&server, "/v1/templates", "exemplary", list).await;
+    publish(&server, "/v1/templates/exemplary", json!({})).await;
+    let path = "/v1/templates/exemplary";
+    api(&server, Method::PUT, &format!("{path}/draft"), &with("{{ a }}", json!("x"))).await;
+    let told = api(&server, Method::POST, &format!("{path}/publish"), &Value::Null).await;
+    assert_eq!(
+        told.body["breaking"][0]["before"], "accepted with the example default",
+        "{}",
+        told.body
+    );
     // What a partial is given is tried too, and a roll-back says what it breaks.
     create(&server, "/v1/partials", "name", json!({"html": "{{ user.name }}"})).await;
     publish(&server, "/v1/partials/name", json!({})).await;

@@ -1,8 +1,9 @@
 //! What a request on one template says before its fields are read: who asks, which template, and the body.
 
+use axum::body::Body;
 use axum::extract::{Path, Request};
 use axum::{Extension, RequestExt};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue, header};
 use hyper::body::Body as _;
 use serde_json::{Value, json};
 
@@ -37,8 +38,12 @@ impl Asked {
     ///
     /// # Errors
     /// The key may not do it, the body is no JSON, or there can be no template of that name.
-    pub async fn of(api: &Api, request: Request, purpose: Purpose) -> Result<Self, Problem> {
-        Self::read(api, request, purpose, false).await
+    pub async fn of(api: &Api, mut request: Request, purpose: Purpose) -> Result<Self, Problem> {
+        let (kind, slug) = named(&mut request).await?;
+        let headers = request.headers().clone();
+        let (author, body, memory) = authored(api, request, purpose).await?;
+        let place = author.place(kind, &slug)?;
+        Ok(Self { author, place, body, headers, _memory: memory })
     }
 
     /// The same where each field has a default: a request without a body, or with `null`, has them all.
@@ -47,32 +52,19 @@ impl Asked {
     /// As for [`Asked::of`].
     pub async fn of_defaults(
         api: &Api,
-        request: Request,
+        mut request: Request,
         purpose: Purpose,
     ) -> Result<Self, Problem> {
-        let is_bodyless = request.body().size_hint().exact() == Some(0);
-        let mut asked = Self::read(api, request, purpose, is_bodyless).await?;
+        if request.body().size_hint().exact() == Some(0) {
+            *request.body_mut() = Body::from("{}");
+            let json = HeaderValue::from_static("application/json");
+            request.headers_mut().insert(header::CONTENT_TYPE, json);
+        }
+        let mut asked = Self::of(api, request, purpose).await?;
         if asked.body.is_null() {
             asked.body = json!({});
         }
         Ok(asked)
-    }
-
-    async fn read(
-        api: &Api,
-        mut request: Request,
-        purpose: Purpose,
-        is_bodyless: bool,
-    ) -> Result<Self, Problem> {
-        let (kind, slug) = named(&mut request).await?;
-        let headers = request.headers().clone();
-        let (author, body, memory) = if is_bodyless {
-            (author(api, &mut request, purpose).await?, json!({}), Memory::default())
-        } else {
-            authored(api, request, purpose).await?
-        };
-        let place = author.place(kind, &slug)?;
-        Ok(Self { author, place, body, headers, _memory: memory })
     }
 
     pub fn fields(&self) -> Fields<'_> {

@@ -269,7 +269,7 @@ fn capital(word: &str) -> String {
 }
 
 fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // A string takes everything.
+    // Writing to a `String` cannot fail.
     let written = out.write_fmt(text);
     debug_assert!(written.is_ok());
 }

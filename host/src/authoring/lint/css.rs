@@ -17,11 +17,11 @@ pub fn without_comments(style: &str) -> String {
 /// What a lint looks at in a style sheet.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// Declarations that all clients read.
+    /// Declarations under no condition.
     Rule(&'a str),
-    /// Declarations for clients in the dark.
+    /// Declarations under `@media (prefers-color-scheme: dark)`.
     DarkRule(&'a str),
-    /// Another style sheet.
+    /// `@import`.
     Import,
 }
 

@@ -1,5 +1,7 @@
 //! What the callers of a published template would have refused by its next version.
 
+use serde_json::{Map, Value};
+
 use crate::authoring::Authoring;
 use crate::authoring::breaking::{BreakingChange, BreakingKind, Demands, changes};
 use crate::authoring::check::{Checkable, Checker, NotRendered, Tenant};
@@ -43,6 +45,10 @@ impl<'a> Compared<'a> {
     fn demands(self, tenant: &Tenant) -> Demands<'a> {
         Demands { variables: self.variables, strict: self.source.strict || tenant.strict }
     }
+
+    fn rendered_source(self) -> TemplateSource {
+        rendered_source(self.source.clone(), self.compiled)
+    }
 }
 
 impl Authoring {
@@ -84,8 +90,7 @@ impl Authoring {
         Ok(changes)
     }
 
-    /// What paths alone do not say: the version is rendered with data that the one before accepts, which is that one's
-    /// examples and what can be made up of its variables.
+    /// What paths alone do not say: the version is rendered with data that the one before accepts.
     async fn refused_data(
         &self,
         tenant: &Tenant,
@@ -93,31 +98,27 @@ impl Authoring {
         before: Compared<'_>,
         after: Compared<'_>,
     ) -> Result<Vec<BreakingChange>, AuthoringError> {
+        let tried = accepted_data(before, after);
+        if tried.is_empty() {
+            return Ok(Vec::new());
+        }
         let checker = Checker::new(&self.plugins);
-        let sources = [before, after].map(|it| rendered_source(it.source.clone(), it.compiled));
-        let [was, is] = [(&sources[0], before.blocks), (&sources[1], after.blocks)]
-            .map(|(source, blocks)| Checkable { slug, source, blocks });
-        let made_up =
-            [trial_data(before.source, before.variables), complete_data(before.variables)];
-        let made_up = made_up.iter().map(|data| ("made-up data".to_owned(), data));
-        let examples = before.source.examples.iter();
-        let examples = examples.map(|(name, data)| (format!("the example {name}"), data));
+        let (was, is) = (before.rendered_source(), after.rendered_source());
+        let was = Checkable { slug, source: &was, blocks: before.blocks };
+        let is = Checkable { slug, source: &is, blocks: after.blocks };
         let mut changes: Vec<BreakingChange> = Vec::new();
-        for (name, data) in examples.chain(made_up) {
-            let locale = was.source.default_locale();
-            // Where the renderer traps on it, nothing of it was accepted; the next version may be its repair.
-            if !matches!(checker.render(tenant, was, locale, data).await, Ok(Ok(_))) {
+        for (name, data) in tried {
+            let rendered = checker.render(tenant, is, is.source.default_locale(), &data).await?;
+            // What is missing is told by its path.
+            let Err(NotRendered::Findings(found)) = rendered else { continue };
+            let rendered = checker.render(tenant, was, was.source.default_locale(), &data).await;
+            // A version that the renderer traps on accepts nothing; the next one may be its repair.
+            if !matches!(rendered, Ok(Ok(_))) {
                 continue;
             }
-            let locale = is.source.default_locale();
-            // What is missing is told by its path.
-            let Err(NotRendered::Findings(found)) =
-                checker.render(tenant, is, locale, data).await?
-            else {
-                continue;
-            };
             for finding in found {
-                let path = finding.path.unwrap_or_default();
+                let path = finding.path.filter(|it| !it.is_empty());
+                let path = path.unwrap_or_else(|| "data".to_owned());
                 if !changes.iter().any(|it| it.path == path) {
                     let before = format!("accepted with {name}");
                     let after = format!("refused: {}", finding.message);
@@ -193,6 +194,19 @@ impl Authoring {
         let after = format!("{needed}, and the account has {}: {}", who.plan, denial.message);
         Ok(Some(BreakingChange::new("requiredPlan", BreakingKind::Plan, before, after)))
     }
+}
+
+/// The examples of a version, each with what it is called; without examples what can be made up of its variables. The
+/// next version has been rendered with its own examples, so these are left out.
+fn accepted_data(before: Compared<'_>, after: Compared<'_>) -> Vec<(String, Map<String, Value>)> {
+    let known = |data: &Map<String, Value>| after.source.examples.values().any(|it| it == data);
+    if before.source.examples.is_empty() {
+        let made_up =
+            [trial_data(before.source, before.variables), complete_data(before.variables)];
+        return made_up.map(|data| ("made-up data".to_owned(), data)).into();
+    }
+    let examples = before.source.examples.iter().filter(|(_, data)| !known(data));
+    examples.map(|(name, data)| (format!("the example {name}"), data.clone())).collect()
 }
 
 /// A send of one message by the template, as the plan policy sees it.

@@ -127,7 +127,7 @@ impl Table {
         }
     }
 
-    /// What the plan policy would say of uses that nobody makes. Nothing of it is sampled, and a trap rolls nothing back.
+    /// The plan policy's verdicts on hypothetical uses. They are not sampled, and a trap rolls nothing back.
     ///
     /// # Errors
     /// The plugin gave no answer.

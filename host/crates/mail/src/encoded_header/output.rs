@@ -28,7 +28,7 @@ impl<'a> Output<'a> {
 
     /// ASCII, unchanged but for folding at its blanks.
     pub(super) fn plain(&mut self, text: &str) {
-        // A string takes everything.
+        // Writing to a `String` cannot fail.
         let _infallible = self.writer.folding().write_str(text);
     }
 

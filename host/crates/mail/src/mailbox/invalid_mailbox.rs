@@ -26,10 +26,10 @@ pub enum InvalidMailbox {
     /// Text behind the closing angle bracket, perhaps a second address.
     #[error("only a comma may follow the `>`")]
     AfterAddress,
-    /// An unquoted name from which some receivers would take another address.
+    /// An unquoted display name that some receivers read as another address.
     #[error("an unquoted name must not hold an address of another domain; put the name in quotes")]
     OtherAddress,
-    /// A comment from which some receivers would take another address.
+    /// A comment that some receivers read as another address.
     #[error("a comment must not hold another address, `<` or `>`")]
     CommentAddress,
     /// What readers would decode or take apart in different ways.

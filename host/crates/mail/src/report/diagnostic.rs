@@ -5,8 +5,7 @@ use crate::status::EnhancedCode;
 /// Longest diagnostic that is kept, in characters.
 const MAX_DIAGNOSTIC_CHARS: usize = 1_000;
 
-/// The code, the enhanced code and the words of the reply in a diagnostic, which may stand behind other
-/// words.
+/// The SMTP reply that a diagnostic quotes: its code, its enhanced code and its text. Other text may stand before it.
 pub(super) fn reply(diagnostic: &str) -> (Option<u16>, Option<EnhancedCode>, &str) {
     let diagnostic = quoted_reply(diagnostic).unwrap_or(diagnostic);
     let digits = diagnostic.split_at_checked(3).filter(|(code, rest)| {

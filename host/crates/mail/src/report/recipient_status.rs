@@ -10,9 +10,9 @@ const MAX_PROSE_CHARS: usize = 200;
 /// What became of a message for one recipient (RFC 3464 section 2.3).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecipientStatus {
-    /// The recipient that the sender gave.
+    /// The address that the sender gave (Original-Recipient, RFC 3464 section 2.3.1).
     pub original_recipient: Option<EmailAddress>,
-    /// The recipient to whom the reporting server tried to deliver, after aliases.
+    /// The address that the reporting server tried to deliver to, after aliases (Final-Recipient).
     pub final_recipient: Option<EmailAddress>,
     pub action: Action,
     pub status: Option<EnhancedCode>,

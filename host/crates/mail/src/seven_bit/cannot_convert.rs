@@ -3,7 +3,7 @@
 use super::goal::MAX_LINE;
 use crate::field::InvalidHeader;
 
-/// Parts within parts, at most.
+/// MIME parts within each other, at most.
 pub(super) const MAX_DEPTH: usize = 50;
 
 /// Why a message cannot be converted.
