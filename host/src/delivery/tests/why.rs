@@ -123,12 +123,8 @@ async fn a_domain_with_all_messages_under_way_has_hosts_and_a_last_attempt() {
     assert_eq!(why.hosts[0].hosts, Hosts::Smarthost("relay".into()));
     let last = why.last_attempt.expect("the first attempt");
     assert_eq!((last.route.as_str(), last.code), ("relay", Some(451)));
-    // Its attempt may not have connected yet, or just now: it is cut until it has ended.
-    server.set(greylisting());
-    let ended = || async {
-        server.cut_connections();
-        (fixture.state(id).await == "deferred").then_some(())
-    };
-    fixture.until("the attempt has ended", ended).await;
+    // Wherever its attempt is by now, the next reply that it waits for puts it off.
+    server.set(greylisting().reject(Stage::EndOfData, 451, "4.7.1 greylisted"));
+    fixture.until_state(id, "deferred").await;
     fixture.finish().await;
 }
