@@ -8,7 +8,9 @@ use std::borrow::Cow;
 
 use mail_builder::encoders::{Base64Encoder, QuotedPrintableEncoder};
 
-const MAX_PLAIN_LINE: usize = 78;
+/// Octets of a line that is sent as it is. SMTP allows 998; sendmail and qmail break lines of over 990, which breaks
+/// the signature (`decisions/0060`).
+const MAX_PLAIN_LINE: usize = 900;
 /// Bytes whose number fits into a byte, and that are whole vectors.
 const SURVEYED_TOGETHER: usize = 192;
 

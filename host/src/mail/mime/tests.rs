@@ -164,7 +164,8 @@ fn the_transfer_encoding_fits_the_text() {
         ("trailing space \n", "quoted-printable"),
         ("Grüße aus Köln, bis bald und vielen Dank", "quoted-printable"),
         ("boundary --=_m", "quoted-printable"),
-        (&"long ".repeat(40), "quoted-printable"),
+        (&format!("{}.", "long ".repeat(179)), "7bit"),
+        (&format!("{}.", "long ".repeat(180)), "quoted-printable"),
         ("ご注文ありがとうございます\nまた\r\n", "base64"),
         ("Спасибо за заказ", "base64"),
     ] {
