@@ -124,6 +124,25 @@ impl From<Value> for Item {
     }
 }
 
+/// The kind of a value, as people call it.
+#[must_use]
+pub fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// The fault of a whole text, `what` it is, that is JSON and no object.
+#[must_use]
+pub fn not_an_object(what: &str, found: &Value) -> Fault {
+    Fault::new("", "type", format!("{what} must be a JSON object, not {}", kind_of(found)))
+}
+
 /// The canonical text of a value: keys sorted, no white space.
 #[must_use]
 pub fn canonical(value: &Value) -> String {
@@ -277,6 +296,13 @@ mod tests {
         for changed in ["9223372036854775808", "1e300", "123456789012345678901234567890"] {
             assert_eq!(code(changed).as_deref(), Some("malformed_json"), "{changed}");
         }
+    }
+
+    #[test]
+    fn what_is_no_object_is_told_its_kind() {
+        let message = |it: Value| not_an_object("the body", &it).message;
+        assert_eq!(message(Value::Null), "the body must be a JSON object, not null");
+        assert_eq!(message(1.into()), "the body must be a JSON object, not a number");
     }
 
     #[test]
