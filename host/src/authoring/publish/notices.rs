@@ -1,0 +1,49 @@
+//! What a template can be published with, and its author should know: sends of it are refused.
+
+use crate::authoring::Authoring;
+use crate::authoring::check::Tenant;
+use crate::authoring::error::AuthoringError;
+use crate::authoring::finding::Finding;
+use crate::store::{TemplateOwner, TemplateRow};
+use crate::template::kind::TemplateKind;
+use crate::template::source::TemplateSource;
+
+impl Authoring {
+    /// Warnings of what stands beside the parts of a source.
+    pub(super) async fn notices(
+        &self,
+        row: &TemplateRow,
+        tenant: &Tenant,
+        source: &TemplateSource,
+    ) -> Result<Vec<Finding>, AuthoringError> {
+        let mut found: Vec<Finding> = Vec::new();
+        found.extend(self.unverified_sender(row, tenant, source).await?);
+        Ok(found)
+    }
+
+    /// Sends that name no sender of their own are refused.
+    async fn unverified_sender(
+        &self,
+        row: &TemplateRow,
+        tenant: &Tenant,
+        source: &TemplateSource,
+    ) -> Result<Option<Finding>, AuthoringError> {
+        let TemplateOwner::Account(account) = row.owner else { return Ok(None) };
+        let Some(sender) = source.sender.as_ref().or(tenant.sender.as_ref()) else {
+            return Ok(None);
+        };
+        if row.kind != TemplateKind::Template || self.may_send(row.owner, Some(sender)).await? {
+            return Ok(None);
+        }
+        let Some(domain) = sender.domain() else { return Ok(None) };
+        let step = match self.store.domain_named(account, domain).await? {
+            Some(_) => "check",
+            None => "add",
+        };
+        let message = format!(
+            "the domain of the sender {sender} is not verified, so a send that names no other one is refused; `waxwing \
+             domain {step} --account {account} {domain}` says what to publish in DNS"
+        );
+        Ok(Some(Finding::warning("sender", "unverified_sender", message)))
+    }
+}
