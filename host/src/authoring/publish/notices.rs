@@ -4,9 +4,14 @@ use crate::authoring::Authoring;
 use crate::authoring::check::Tenant;
 use crate::authoring::error::AuthoringError;
 use crate::authoring::finding::Finding;
+use crate::authoring::suggest::nearest;
+use crate::management::plans;
 use crate::store::{TemplateOwner, TemplateRow};
 use crate::template::kind::TemplateKind;
 use crate::template::source::TemplateSource;
+
+/// What templates call every plan that is paid for.
+const ANY_PAID_PLAN: &str = "paid";
 
 impl Authoring {
     /// Warnings of what stands beside the parts of a source.
@@ -18,6 +23,7 @@ impl Authoring {
     ) -> Result<Vec<Finding>, AuthoringError> {
         let mut found: Vec<Finding> = Vec::new();
         found.extend(self.unverified_sender(row, tenant, source).await?);
+        found.extend(self.unknown_plan(row, source).await?);
         Ok(found)
     }
 
@@ -45,5 +51,27 @@ impl Authoring {
              domain {step} --account {account} {domain}` says what to publish in DNS"
         );
         Ok(Some(Finding::warning("sender", "unverified_sender", message)))
+    }
+
+    /// Under the built-in policy a plan that is not listed is met by accounts that have it, and there are none.
+    async fn unknown_plan(
+        &self,
+        row: &TemplateRow,
+        source: &TemplateSource,
+    ) -> Result<Option<Finding>, AuthoringError> {
+        let (TemplateOwner::Account(_), Some(plan)) = (row.owner, &source.required_plan) else {
+            return Ok(None);
+        };
+        let mut known = plans::known(&plans::names_of_server(&self.plugins));
+        known.push(ANY_PAID_PLAN.to_owned());
+        if known.contains(plan) || self.store.is_plan_used(plan).await? {
+            return Ok(None);
+        }
+        let message = format!(
+            "no account has the plan `{plan}`, and the plan policy does not name it; there are {}",
+            known.join(", ")
+        );
+        let meant = nearest(plan, known.iter().map(String::as_str));
+        Ok(Some(Finding::warning("requiredPlan", "unknown_plan", message).suggesting(meant)))
     }
 }
