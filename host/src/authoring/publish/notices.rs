@@ -1,4 +1,5 @@
-//! What a template can be published with, and its author should know: sends of it are refused.
+//! What a template can be published with, and its author should know: sends of it are refused, or a text of it is never
+//! sent.
 
 use crate::authoring::Authoring;
 use crate::authoring::check::Tenant;
@@ -21,7 +22,7 @@ impl Authoring {
         tenant: &Tenant,
         source: &TemplateSource,
     ) -> Result<Vec<Finding>, AuthoringError> {
-        let mut found: Vec<Finding> = Vec::new();
+        let mut found: Vec<Finding> = own_locale_twice(row, source).into_iter().collect();
         found.extend(self.unverified_sender(row, tenant, source).await?);
         found.extend(self.unknown_plan(row, source).await?);
         Ok(found)
@@ -74,4 +75,18 @@ impl Authoring {
         let meant = nearest(plan, known.iter().map(String::as_str));
         Ok(Some(Finding::warning("requiredPlan", "unknown_plan", message).suggesting(meant)))
     }
+}
+
+/// What a locale says counts before what the template says, also where it is the template's own.
+fn own_locale_twice(row: &TemplateRow, source: &TemplateSource) -> Option<Finding> {
+    let own = source.default_locale();
+    source.locales.get(own)?;
+    let message = format!(
+        "`{own}` is the {}'s own locale and stands in `locales` too: what it says there is sent, and the same of the {} \
+         itself never is; take it out of one of them, or give `locale` another value",
+        row.kind.as_str(),
+        row.kind.as_str()
+    );
+    let finding = Finding::warning("locales", "own_locale", message);
+    Some(Finding { locale: Some(own.to_string()), ..finding })
 }
