@@ -341,7 +341,7 @@ impl<'a> Lint<'a> {
         outer: (Background, Option<Color>),
         has_dark_styles: bool,
     ) -> (Background, Option<Color>) {
-        let (own, color) = colors(tag, &self.page);
+        let (own, color) = colors(tag, &self.page, outer.0);
         let background = if own == Background::None { outer.0 } else { own };
         let inside = (background, color.or(outer.1));
         let is_hidden = tag.style("display").is_some_and(|it| it.eq_ignore_ascii_case("none"));
@@ -481,9 +481,10 @@ impl<'a> Lint<'a> {
         let of = |names: &[&str]| {
             let found = declarations(rule)
                 .filter(|(name, _)| names.iter().any(|wanted| name.eq_ignore_ascii_case(wanted)));
-            found.last().and_then(|(_, value)| Color::of(value))
+            found.last().map(|(_, value)| value)
         };
-        let (color, background) = (of(&["color"]), of(&["background-color", "background"]));
+        let background = of(&["background-color", "background"]).and_then(Color::of);
+        let color = of(&["color"]).and_then(|it| Color::over(it, background));
         if let (Some(color), Some(background)) = (color, background) {
             let contrast = color.contrast(background);
             if contrast < 45 {

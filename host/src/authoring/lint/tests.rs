@@ -129,6 +129,15 @@ fn texts_that_are_hard_to_read_are_named() {
     assert_eq!(html("<td bgcolor=\"#fff\"><p style=\"color:#999\">x"), ["low_contrast 1:20"]);
     assert_eq!(html("<td bgcolor=\"#fff\"><p style=\"color:#888;font-size:30px\">x"), [""; 0]);
     assert_eq!(
+        html("<td bgcolor=\"#fff\"><p style=\"color:rgba(0,0,0,0.3)\">x"),
+        ["low_contrast 1:20"]
+    );
+    assert_eq!(html("<td bgcolor=\"#fff\"><p style=\"color:rgba(0,0,0,0.7)\">x"), [""; 0]);
+    assert_eq!(
+        html("<td bgcolor=\"#000\"><p style=\"background:rgba(255,255,255,0.1);color:#333\">x"),
+        ["low_contrast 1:20"]
+    );
+    assert_eq!(
         html("<td style=\"background:{{ a }}\"><p style=\"color:#999\">x"),
         ["output_in_style 1:5"]
     );
