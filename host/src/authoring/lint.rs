@@ -22,7 +22,7 @@ use crate::template::source::{ChosenLocale, DeclaredVariable, Markup, SourcePart
 use crate::template::version::Blocks;
 use around::{Around, Background, colors, has_dark_styles, is_style, is_void, root};
 use color::Color;
-use injection::{Printed, is_script};
+use injection::{Printed, is_data, is_script};
 use page::{Attribute, Page, Piece, Tag, declarations};
 
 /// Findings of one code that are told; the rest is counted.
@@ -429,6 +429,13 @@ impl<'a> Lint<'a> {
             } else {
                 self.warn("script_link", at, message);
             }
+        }
+        if matches!(name, "href" | "action") && is_data(&it.value) {
+            let message = format!(
+                "`{name}` is a `data:` link, which mail clients and browsers do not open; put what it holds on a server, \
+                 and write https:// and where it is"
+            );
+            self.warn("data_link", at, message);
         }
         let value = it.value.trim();
         if LINKS.contains(&name) && value.starts_with("http://") {

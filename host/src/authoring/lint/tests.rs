@@ -109,6 +109,8 @@ fn pictures_and_links_that_say_nothing_are_named() {
     );
     assert_eq!(html("<a href=\"https://a.b\">{% render 'x' %}</a><a name=\"x\"></a>"), [""; 0]);
     assert_eq!(html("<a href=\"http://a.b\">x</a>"), ["http_link 1:4"]);
+    assert_eq!(html("<a href=\" Data:text/html,{{ x }}\">x</a>"), ["data_link 1:4"]);
+    assert_eq!(html("<img src=\"data:image/png;base64,AA\" alt='' width=1>"), [""; 0]);
     assert_eq!(
         mjml("<mj-image src=\"http://a.b\" />\n<mj-button href=\"https://a.b\"> </mj-button>"),
         ["http_link 2:11", "image_without_alt 2:1", "link_without_text 3:1"]
