@@ -108,6 +108,7 @@ fn pictures_and_links_that_say_nothing_are_named() {
         ["link_without_text 2:1"]
     );
     assert_eq!(html("<a href=\"https://a.b\">{% render 'x' %}</a><a name=\"x\"></a>"), [""; 0]);
+    assert_eq!(html("<a href=\"https://a.b\">&nbsp;&zwnj;</a>"), ["link_without_text 1:1"]);
     assert_eq!(html("<a href=\"http://a.b\">x</a>"), ["http_link 1:4"]);
     assert_eq!(html("<a href=\" Data:text/html,{{ x }}\">x</a>"), ["data_link 1:4"]);
     assert_eq!(html("<img src=\"data:image/png;base64,AA\" alt='' width=1>"), [""; 0]);
@@ -170,6 +171,11 @@ fn texts_that_are_hard_to_read_are_named() {
     assert_eq!(dark(".t{color:#eee;background-color:#000} .u{color:#222}"), [""; 0]);
     assert_eq!(dark("/* .t{color:#222;background-color:#000} */"), [""; 0]);
     assert_eq!(html("<p style=\"color:#222;display:none\">x"), [""; 0]);
+    assert_eq!(
+        html("<td style=\"color:#222\">&nbsp;&#8203;</td><td style=\"color:#222\"></td>"),
+        [""; 0]
+    );
+    assert_eq!(html("<td style=\"color:#222\">&nbsp;{{ a }}</td>"), ["unreadable_in_the_dark 1:1"]);
     assert_eq!(
         mjml("<mj-text color=\"#eee\" container-background-color=\"white\">x</mj-text>"),
         ["low_contrast 2:1"]
