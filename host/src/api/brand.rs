@@ -11,6 +11,7 @@ use super::shapes::Brand;
 use super::state::Api;
 use crate::account::brand::{BrandChanges, BrandField};
 use crate::authoring;
+use crate::journey::accept::json::not_an_object;
 use crate::journey::accept::refusal::{Fault, Refusal};
 
 /// The account's brand.
@@ -59,7 +60,7 @@ fn may_change(admin: Admin) -> Result<Admin, Problem> {
 /// All faults at once, or the changes with what of the request meant nothing.
 fn changes(body: &Value) -> Result<(BrandChanges, Vec<String>), Refusal> {
     let Value::Object(members) = body else {
-        return Err(Refusal::fault("", "type", "a change of the brand is a JSON object"));
+        return Err(Refusal::bad_request(vec![not_an_object("a change of the brand", body)]));
     };
     let mut changes = BrandChanges::default();
     let (mut faults, mut warnings) = (Vec::new(), Vec::new());

@@ -18,6 +18,7 @@ use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
 use crate::id::{AccountId, DomainId};
+use crate::journey::accept::json::not_an_object;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 use crate::store::DomainDetails;
 use crate::upkeep::verify_domains::{AccountPermit, AccountPermits, DomainError, NotAdded};
@@ -206,7 +207,7 @@ async fn find(api: &Api, admin: &Admin, domain: &str) -> Result<DomainDetails, P
 fn wanted(body: &Value) -> Result<(DomainName, DomainKind), Problem> {
     let mut faults = Vec::new();
     if !body.is_object() {
-        return Err(Refusal::fault("", "invalid", "the body must be an object").into());
+        return Err(Refusal::bad_request(vec![not_an_object("the body", body)]).into());
     }
     let name = match &body["name"] {
         Value::String(text) => text.parse::<DomainName>().map_err(|it| ("invalid", it.to_string())),

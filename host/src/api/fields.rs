@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use crate::clock::Timestamp;
+use crate::journey::accept::json::not_an_object;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::management::Change;
 
@@ -23,7 +24,8 @@ pub struct Fields<'a> {
 impl<'a> Fields<'a> {
     pub fn of(body: &'a Value) -> Result<Self, Refusal> {
         let members = body.as_object();
-        let members = members.ok_or_else(|| Refusal::fault("", "type", "must be a JSON object"))?;
+        let fault = || Refusal::bad_request(vec![not_an_object("the body", body)]);
+        let members = members.ok_or_else(fault)?;
         Ok(Self { members, known: Vec::new(), faults: Vec::new() })
     }
 

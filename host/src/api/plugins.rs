@@ -14,6 +14,7 @@ use super::query::Query;
 use super::shapes::{Installed, Listing, LogPage, Page, Slot, SlotSettings};
 use super::state::Api;
 use crate::fair_share::ShareOwner;
+use crate::journey::accept::json::not_an_object;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 use crate::plugin::impact::Impact;
 use crate::plugin::slot::{Activation, ImpactRule, SlotName};
@@ -199,7 +200,7 @@ pub async fn configure(
         body::json_of(operator, |_| ShareOwner::Operator, &api, request).await?;
     let slot = named(&slot)?;
     let Value::Object(settings) = body else {
-        return Err(Refusal::fault("", "type", "must be a JSON object").into());
+        return Err(Refusal::bad_request(vec![not_an_object("the body", &body)]).into());
     };
     give(&api, &slot, Order::Configure { settings, seen: None }).await?;
     Ok((StatusCode::ACCEPTED, Json(view(&api, slot)?)))

@@ -132,7 +132,7 @@ pub enum FileFault {
     SymbolicLink,
     #[error("line {line}, column {column}: {what}")]
     Toml { line: u32, column: u32, what: String },
-    #[error("{}", .0.iter().map(|it| it.message.as_str()).collect::<Vec<_>>().join("; "))]
+    #[error("{}", faults_in_words(.0))]
     Json(Vec<Fault>),
     #[error(transparent)]
     Twice(#[from] SaidTwice),

@@ -17,7 +17,8 @@ pub struct Finding {
     pub code: String,
     /// For people, and complete without the other members.
     pub message: String,
-    /// `subject`, `preheader`, `html`, `mjml`, `text`, `layout`, `partial:footer`, `variables`, or `examples.default`.
+    /// `subject`, `preheader`, `html`, `mjml`, `text`, `layout`, `partial:footer`, `variables`, `examples.default`,
+    /// `locales`, `sender` or `requiredPlan`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
     /// The locale whose text it stands in; none for the template's own.

@@ -16,13 +16,14 @@ use std::ops::Range;
 
 use super::finding::{Finding, Severity};
 use super::liquid::{Token, TokenKind, line_and_column, snippet};
+use crate::journey::render::visible;
 use crate::template::kind::TemplateKind;
 use crate::template::locale::LocaleTag;
 use crate::template::source::{ChosenLocale, DeclaredVariable, Markup, SourcePart, TemplateSource};
 use crate::template::version::Blocks;
 use around::{Around, Background, colors, has_dark_styles, is_style, is_void, root};
 use color::Color;
-use injection::{Printed, is_script};
+use injection::{Printed, is_data, is_script};
 use page::{Attribute, Page, Piece, Tag, declarations};
 
 /// Findings of one code that are told; the rest is counted.
@@ -214,7 +215,7 @@ impl<'a> Lint<'a> {
         let mut choices = Choices::default();
         let mut tags = liquid.iter().filter(|it| it.kind != TokenKind::Output).peekable();
         let mut link: Option<Link> = None;
-        for piece in &pieces {
+        for (number, piece) in pieces.iter().enumerate() {
             let at = match piece {
                 Piece::Start(tag) => tag.at,
                 Piece::End { at, .. } => *at,
@@ -228,7 +229,8 @@ impl<'a> Lint<'a> {
                     let last = open.last();
                     let outer = last
                         .map_or((around.background, around.color), |it| (it.background, it.color));
-                    let colors = self.tag(tag, outer, has_dark_styles);
+                    let rest = pieces.get(number + 1..).unwrap_or_default();
+                    let colors = self.tag((tag, rest), outer, has_dark_styles);
                     if let Some(link) = &mut link {
                         link.has_text |= matches!(tag.name.as_str(), "img" | "mj-image")
                             && tag.value("alt").is_some_and(|it| !it.is_empty());
@@ -260,10 +262,8 @@ impl<'a> Lint<'a> {
                     }
                 }
                 Piece::Text(range) => {
-                    let text = self.page.masked.get(range.clone()).unwrap_or_default();
                     if let Some(link) = &mut link {
-                        let text = text.replace("&nbsp;", " ").replace("&#160;", " ");
-                        link.has_text |= !text.trim().is_empty();
+                        link.has_text |= !self.is_blank(range);
                     }
                     let holder = open.last().map_or("", |it| it.name);
                     self.text(holder, range);
@@ -307,10 +307,24 @@ impl<'a> Lint<'a> {
         }
     }
 
+    /// Whether nothing of a text can be seen.
+    fn is_blank(&self, range: &Range<usize>) -> bool {
+        !visible::in_html(self.page.masked.get(range.clone()).unwrap_or_default())
+    }
+
+    /// Whether an element ends before anything can be read, as in `<td>&nbsp;</td>`. `rest` is what follows its start.
+    fn is_spacer(&self, tag: &Tag, rest: &[Piece]) -> bool {
+        let end = rest.iter().find(|it| match it {
+            Piece::Text(range) => !self.is_blank(range),
+            Piece::Start(_) | Piece::End { .. } => true,
+        });
+        matches!(end, Some(Piece::End { name, .. }) if *name == tag.name)
+    }
+
     /// The colours inside of the element.
     fn tag(
         &mut self,
-        tag: &Tag,
+        (tag, rest): (&Tag, &[Piece]),
         outer: (Background, Option<Color>),
         has_dark_styles: bool,
     ) -> (Background, Option<Color>) {
@@ -332,21 +346,21 @@ impl<'a> Lint<'a> {
             self.warn("image_without_size", tag.at, message);
         }
         self.unsupported(&format!("<{}>", tag.name), tag.at);
-        self.colors(tag, outer, has_dark_styles)
+        self.colors((tag, rest), outer, has_dark_styles)
     }
 
     fn colors(
         &mut self,
-        tag: &Tag,
+        (tag, rest): (&Tag, &[Piece]),
         outer: (Background, Option<Color>),
         has_dark_styles: bool,
     ) -> (Background, Option<Color>) {
-        let (own, color) = colors(tag, &self.page);
+        let (own, color) = colors(tag, &self.page, outer.0);
         let background = if own == Background::None { outer.0 } else { own };
         let inside = (background, color.or(outer.1));
         let is_hidden = tag.style("display").is_some_and(|it| it.eq_ignore_ascii_case("none"));
         let is_text = color.is_some() && tag.name != "hr" && !tag.name.starts_with("mj-social");
-        if is_hidden || !is_text {
+        if is_hidden || !is_text || self.is_spacer(tag, rest) {
             return inside;
         }
         let Some(color) = color else { return inside };
@@ -430,6 +444,13 @@ impl<'a> Lint<'a> {
                 self.warn("script_link", at, message);
             }
         }
+        if matches!(name, "href" | "action") && is_data(&it.value) {
+            let message = format!(
+                "`{name}` is a `data:` link, which mail clients and browsers do not open; put what it holds on a server, \
+                 and write https:// and where it is"
+            );
+            self.warn("data_link", at, message);
+        }
         let value = it.value.trim();
         if LINKS.contains(&name) && value.starts_with("http://") {
             let message =
@@ -481,9 +502,10 @@ impl<'a> Lint<'a> {
         let of = |names: &[&str]| {
             let found = declarations(rule)
                 .filter(|(name, _)| names.iter().any(|wanted| name.eq_ignore_ascii_case(wanted)));
-            found.last().and_then(|(_, value)| Color::of(value))
+            found.last().map(|(_, value)| value)
         };
-        let (color, background) = (of(&["color"]), of(&["background-color", "background"]));
+        let background = of(&["background-color", "background"]).and_then(Color::of);
+        let color = of(&["color"]).and_then(|it| Color::over(it, background));
         if let (Some(color), Some(background)) = (color, background) {
             let contrast = color.contrast(background);
             if contrast < 45 {

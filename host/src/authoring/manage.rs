@@ -8,6 +8,7 @@ use super::bounds::MAX_TEMPLATES;
 use super::error::AuthoringError;
 use super::{Authoring, Place, newest, parse};
 use crate::id::TemplateId;
+use crate::journey::accept::json::not_an_object;
 use crate::store::{AddingTemplateFacts, NewTemplate, TemplateFilter, TemplateOwner, TemplateRow};
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
@@ -153,7 +154,7 @@ impl Authoring {
         author: &str,
     ) -> Result<TemplateRow, AuthoringError> {
         if !patch.is_object() {
-            return Err(AuthoringError::fault("", "type", "a change of a draft is a JSON object"));
+            return Err(AuthoringError::Faults(vec![not_an_object("a change of a draft", patch)]));
         }
         self.change_draft(place, seen, author, |now| {
             let mut value = json!(now);

@@ -11,6 +11,7 @@ use super::bounds::{
     MAX_SOURCE_BYTES, MAX_VARIABLES,
 };
 use super::suggest::nearest;
+use crate::journey::accept::json::not_an_object;
 use crate::journey::accept::refusal::Fault;
 use crate::template::kind::TemplateKind;
 use crate::template::locale::LocaleTag;
@@ -96,7 +97,7 @@ impl Reader {
 
     fn source(&mut self, body: &Value) -> TemplateSource {
         let Value::Object(body) = body else {
-            self.fault("", "type", "a draft is a JSON object");
+            self.faults.push(not_an_object("a draft", body));
             return TemplateSource::default();
         };
         let known: &[&str] =

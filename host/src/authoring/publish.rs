@@ -2,6 +2,7 @@
 //! touches, or not at all.
 
 mod callers;
+mod notices;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -306,6 +307,7 @@ impl Authoring {
                 Box::pin(self.check_block(&checker, &tenant, row, (revision, source), together))
                     .await?;
             lint::lint_block((row.kind, source), &mut findings);
+            findings.extend(self.notices(row, &tenant, source).await?);
             let version = NewVersion {
                 revision,
                 source: source.clone(),
@@ -333,6 +335,7 @@ impl Authoring {
         mjml::relocate(&mut findings, (source, &blocks), compiled.as_ref());
         lint::lint((source, &blocks), source.all_locales(), &mut findings);
         suggest_partials(&resolver, row.owner, &blocks, &mut findings).await?;
+        findings.extend(self.notices(row, &tenant, source).await?);
         let version = NewVersion {
             revision,
             source: source.clone(),

@@ -48,9 +48,14 @@ pub enum SyncError {
     #[error(transparent)]
     NotCompared(Box<SyncError>),
     #[error(
-        "{}{}", conflicts_in_words(*.conflicts), refused_in_words(*.refused)
+        "{}{}", conflicts_in_words(*.conflicts), refused_in_words(*.refused, *.breaking)
     )]
-    Refused { conflicts: usize, refused: usize },
+    Refused {
+        conflicts: usize,
+        refused: usize,
+        /// Those of the refused whose senders would be broken.
+        breaking: usize,
+    },
 }
 
 impl SyncError {
@@ -69,9 +74,12 @@ fn conflicts_in_words(conflicts: usize) -> String {
     )
 }
 
-fn refused_in_words(refused: usize) -> String {
-    if refused == 0 {
-        return String::new();
+fn refused_in_words(refused: usize, breaking: usize) -> String {
+    match (refused, breaking) {
+        (0, _) => String::new(),
+        (_, 0) => format!("{refused} refused, as told above"),
+        (_, _) => format!(
+            "{refused} refused, as told above; --force publishes what would break senders ({breaking})"
+        ),
     }
-    format!("{refused} refused, as told above; --force publishes what would break senders")
 }

@@ -3,7 +3,7 @@
 
 pub mod dictionary;
 pub mod template;
-mod visible;
+pub mod visible;
 
 use super::accept::abort::Abort;
 use super::accept::decisions::Decisions;

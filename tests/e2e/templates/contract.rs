@@ -188,6 +188,28 @@ async fn a_plan_or_sender_that_sends_would_be_refused_for_breaks_senders() {
 }
 
 #[tokio::test]
+async fn a_sender_a_plan_and_a_locale_that_mislead_are_warned_of() {
+    let server = Server::dev();
+    let draft = json!({
+        "subject": "S", "text": "t", "sender": "hello@stranger.example.com", "requiredPlan": "busines",
+        "locales": {"en": {"text": "u"}},
+    });
+    create(&server, "/v1/templates", "order", draft).await;
+    let told = publish(&server, TEMPLATE, json!({})).await;
+    let warnings = told["warnings"].as_array().expect("a list");
+    let codes: Vec<&Value> = warnings.iter().map(|it| &it["code"]).collect();
+    assert_eq!(codes, ["own_locale", "unverified_sender", "unknown_plan"], "{told}");
+    let message = |at: usize| warnings[at]["message"].as_str().unwrap_or_default();
+    assert!(message(0).contains("what it says there is sent"), "{told}");
+    assert!(message(1).contains("waxwing domain add"), "{told}");
+    assert!(message(2).contains("enterprise, paid"), "{told}");
+    assert_eq!(warnings[2]["suggestion"], "business", "{told}");
+    let good = json!({"sender": null, "requiredPlan": "paid", "locales": null});
+    api(&server, Method::PATCH, TEMPLATE, &good).await;
+    assert_eq!(publish(&server, TEMPLATE, json!({"force": true})).await["warnings"], json!([]));
+}
+
+#[tokio::test]
 async fn a_version_that_refuses_what_the_one_before_accepts_breaks_senders() {
     let server = Server::dev();
     for (number, (before, after, breaks)) in [

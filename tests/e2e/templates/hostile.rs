@@ -28,6 +28,29 @@ async fn what_is_too_large_is_refused_with_the_bound() {
 }
 
 #[tokio::test]
+async fn a_body_that_is_no_object_is_the_one_fault_and_is_named() {
+    let server = Server::dev();
+    create(&server, "/v1/templates", "note", json!({"subject": "s", "text": "t"})).await;
+    for (method, path) in [
+        (Method::POST, "/v1/templates"),
+        (Method::PATCH, "/v1/templates/note"),
+        (Method::PUT, "/v1/templates/note/draft"),
+        (Method::POST, "/v1/templates/note/rollback"),
+        (Method::POST, "/v1/templates/note/duplicate"),
+        (Method::POST, "/v1/templates/note/test"),
+    ] {
+        for (body, kind) in [(Value::Null, "null"), (json!([]), "an array")] {
+            let request = server.request(method.clone(), path).header("x-api-key", server.key());
+            let refused = server.answer(request.json(&body)).await;
+            refused.assert_faults(&[""]);
+            let message = refused.body["message"].as_str().unwrap_or_default();
+            let words = format!("must be a JSON object, not {kind}");
+            assert!(message.contains(&words), "{method} {path}: {message}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn templates_that_never_end_and_partials_that_call_each_other_are_refused() {
     let server = Server::dev();
     for (a, b) in [("one", "two"), ("two", "one")] {

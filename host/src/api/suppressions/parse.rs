@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::clock::Timestamp;
 use crate::id::AccountId;
+use crate::journey::accept::json::not_an_object;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::message::address::EmailAddress;
 use crate::store::records::{NewSuppression, SuppressionKind};
@@ -34,7 +35,7 @@ pub fn wanted(
     now: Timestamp,
 ) -> Result<NewSuppression, Vec<Fault>> {
     let Some(body) = body.as_object() else {
-        return Err(vec![Fault::new("", "type", "must be an object")]);
+        return Err(vec![not_an_object("a suppression", body)]);
     };
     let address = address(body);
     let reason = reason(body);

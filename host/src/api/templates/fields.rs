@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::api::problem::Problem;
 use crate::authoring::preview::PreviewOf;
 use crate::authoring::{self};
+use crate::journey::accept::json::not_an_object;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::message::address::EmailAddress;
 use crate::template::kind::TemplateKind;
@@ -22,11 +23,9 @@ pub struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     pub fn of(body: &'a Value) -> Self {
-        let mut fields = Self { body, faults: Vec::new() };
-        if !body.is_object() {
-            fields.fault("", "type", "the body is a JSON object");
-        }
-        fields
+        let is_object = body.is_object();
+        let faults = (!is_object).then(|| not_an_object("the body", body));
+        Self { body, faults: faults.into_iter().collect() }
     }
 
     pub fn fault(&mut self, field: &str, code: &str, message: &str) {
@@ -148,7 +147,11 @@ impl<'a> Fields<'a> {
         }
     }
 
-    pub fn end<T>(self, wanted: Option<T>) -> Result<T, Problem> {
+    pub fn end<T>(mut self, wanted: Option<T>) -> Result<T, Problem> {
+        if !self.body.is_object() {
+            // What it has no members for is not missing: it is of another kind.
+            self.faults.truncate(1);
+        }
         match wanted {
             Some(wanted) if self.faults.is_empty() => Ok(wanted),
             Some(_) | None => Err(Refusal::bad_request(self.faults).into()),

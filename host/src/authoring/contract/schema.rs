@@ -1,11 +1,16 @@
 //! The data of a template as a JSON Schema (draft 2020-12). Where the author has declared types, a send accepts what it
 //! accepts.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::SenderContract;
 use crate::template::contract::{Contract, Member};
 use crate::template::version::{VariableFormat, VariableType};
+
+/// The last single item of a list that is told: all before it stand in the schema too.
+const MAX_INDEX: usize = 99;
 
 impl SenderContract {
     /// The schema of `data`.
@@ -13,7 +18,7 @@ impl SenderContract {
     pub fn schema(&self) -> Value {
         let contract = Contract::of(&self.variables);
         let example = self.sample();
-        let about = About { contract: self };
+        let about = About { contract: self, of_single_items: of_single_items(self) };
         let mut schema = Map::new();
         schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
         let comment = match self.revision {
@@ -44,6 +49,8 @@ impl SenderContract {
 /// What is known of single places.
 struct About<'c> {
     contract: &'c SenderContract,
+    /// The required paths that lead through a single item of a list, as `a[0].b`.
+    of_single_items: Vec<&'c str>,
 }
 
 impl About<'_> {
@@ -55,7 +62,10 @@ impl About<'_> {
         if let Some(description) = declared.and_then(|it| it.description.as_ref()) {
             schema.insert("description".to_owned(), description.as_str().into());
         }
+        let singles = self.single_items(path);
+        let has_singles_alone = !singles.is_empty() && member.is_leaf();
         let value_type = member.value_type.or_else(|| shape(member));
+        let value_type = value_type.or(has_singles_alone.then_some(VariableType::Array));
         if let Some(value_type) = value_type {
             let word = match member.format {
                 Some(VariableFormat::Money) => "integer",
@@ -74,7 +84,18 @@ impl About<'_> {
         if let Some(item) = member.item.as_ref().filter(|_| is_list) {
             let first = example.and_then(|it| it.get(0));
             let at = format!("{path}[]");
-            schema.insert("items".to_owned(), self.value(item, &at, is_needed(item), first));
+            schema.insert("items".to_owned(), self.value(item, &at, self.needs(item, &at), first));
+        }
+        if let Some((last, _)) = singles.last_key_value() {
+            let single = |index: usize| {
+                let Some(item) = singles.get(&index) else { return json!({}) };
+                let example = example.and_then(|it| it.get(index));
+                self.value(item, &format!("{path}[{index}]"), true, example)
+            };
+            let items: Vec<Value> = (0..=*last).map(single).collect();
+            // By itself, so that it does not take these items out of what `items` says of all.
+            let said = json!([{"minItems": items.len(), "prefixItems": items}]);
+            schema.insert("allOf".to_owned(), said);
         }
         if let Some(example) = example.filter(|it| !it.is_object() && !it.is_array()) {
             schema.insert("examples".to_owned(), json!([example]));
@@ -93,7 +114,7 @@ impl About<'_> {
         let mut required: Vec<Value> = Vec::new();
         for (name, member) in &object.members {
             let path = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
-            let needed = is_needed(member) && !self.contract.is_offered(&path);
+            let needed = self.needs(member, &path) && !self.contract.is_offered(&path);
             if needed {
                 required.push(name.as_ref().into());
             }
@@ -108,9 +129,49 @@ impl About<'_> {
             schema.insert("required".to_owned(), Value::Array(required));
         }
     }
+
+    /// Whether a send must give it: it is required, or something in it is.
+    fn needs(&self, member: &Member, path: &str) -> bool {
+        let is_inside = |it: &&str| {
+            let rest = it.strip_prefix(path).filter(|rest| rest.starts_with(['.', '[']));
+            rest.is_some_and(|rest| !rest.contains("[]"))
+        };
+        is_needed(member) || self.of_single_items.iter().any(is_inside)
+    }
+
+    /// The single items of a list that a send must give, by index, with what is read of them.
+    fn single_items(&self, list: &str) -> BTreeMap<usize, Member> {
+        let mut items: BTreeMap<usize, Member> = BTreeMap::new();
+        if !self.of_single_items.iter().any(|it| index_in(it, list).is_some()) {
+            return items;
+        }
+        for variable in &self.contract.variables {
+            if let Some((index, rest)) = index_in(&variable.path, list) {
+                items.entry(index).or_default().add(rest, variable);
+            }
+        }
+        items.retain(|index, _| {
+            let is_of_it = |it: &&str| index_in(it, list).is_some_and(|(at, _)| at == *index);
+            self.of_single_items.iter().any(is_of_it)
+        });
+        items
+    }
 }
 
-/// Whether a send must give it: it is required, or a member of it is.
+fn of_single_items(contract: &SenderContract) -> Vec<&str> {
+    let is_index = |it: &str| it.starts_with(|c: char| c.is_ascii_digit());
+    let required = contract.variables.iter().filter(|it| it.required);
+    required.map(|it| it.path.as_str()).filter(|it| it.split('[').skip(1).any(is_index)).collect()
+}
+
+/// The index of a single item of a list through which a path leads, and the rest of the path: 0 and `.b` for `a[0].b`.
+fn index_in<'p>(path: &'p str, list: &str) -> Option<(usize, &'p str)> {
+    let (index, rest) = path.strip_prefix(list)?.strip_prefix('[')?.split_once(']')?;
+    let index = index.parse::<usize>().ok().filter(|it| *it <= MAX_INDEX)?;
+    Some((index, rest))
+}
+
+/// Whether it is required, or a member of it is.
 fn is_needed(member: &Member) -> bool {
     member.required || member.members.iter().any(|(_, it)| is_needed(it))
 }
@@ -145,7 +206,18 @@ mod tests {
     use crate::account::brand::Brand;
     use crate::authoring::agreement::agreed;
     use crate::journey::accept::json::object::ObjectText;
+    use crate::template::source::TemplateSource;
     use crate::template::version::Variable;
+
+    fn variable(it: &str) -> Variable {
+        Variable {
+            path: it.trim_end_matches('?').to_owned(),
+            required: !it.ends_with('?'),
+            value_type: None,
+            format: None,
+            declared_only: false,
+        }
+    }
 
     fn contract() -> SenderContract {
         let source = serde_json::from_value(json!({
@@ -165,13 +237,6 @@ mod tests {
         }))
         .expect("a source");
         let read = ["total", "on?", "items", "items[].link", "user.mail", "product_name"];
-        let variable = |it: &str| Variable {
-            path: it.trim_end_matches('?').to_owned(),
-            required: !it.ends_with('?'),
-            value_type: None,
-            format: None,
-            declared_only: false,
-        };
         let variables = agreed(&source, read.map(variable).to_vec()).variables;
         let name = crate::account::brand::BrandField::ProductName;
         let brand = Brand::stored(BTreeMap::from([(name, "Tern".to_owned())]));
@@ -183,6 +248,29 @@ mod tests {
     fn a_schema_says_what_is_declared_with_descriptions_and_examples() {
         let schema = serde_json::to_string_pretty(&contract().schema()).expect("JSON");
         insta::assert_snapshot!(schema);
+    }
+
+    #[test]
+    fn a_single_item_that_is_read_unguarded_must_be_given() {
+        let variables = ["a[0].b", "a[0].c?", "d[2].x?", "e.f[1]", "g[4000000000]"].map(variable);
+        let (variables, source) = (variables.to_vec(), TemplateSource::default());
+        let schema = SenderContract { variables, source, ..contract() }.schema();
+        assert_eq!(schema["properties"]["d"], json!({}));
+        let single = &schema["properties"]["a"]["allOf"][0]["prefixItems"][0];
+        assert_eq!(single["required"], json!(["b"]));
+        let validator = jsonschema::draft202012::new(&schema).expect("a schema");
+        for (a, f, good) in [
+            (json!([{"b": 1}]), json!([1, 2]), true),
+            (json!([{"b": 1, "c": 2}, {}]), json!([1, 2, 3]), true),
+            (json!([{"c": 2}]), json!([1, 2]), false),
+            (json!([]), json!([1, 2]), false),
+            (json!("text"), json!([1, 2]), false),
+            (json!([{"b": 1}]), json!([1]), false),
+        ] {
+            let data = json!({"a": a, "e": {"f": f}, "g": []});
+            assert_eq!(validator.is_valid(&data), good, "{data}: {schema}");
+        }
+        assert!(!validator.is_valid(&json!({"e": {"f": [1, 2]}, "g": []})), "{schema}");
     }
 
     #[test]

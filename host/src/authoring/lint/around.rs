@@ -32,6 +32,16 @@ pub enum Background {
     Is(Color),
 }
 
+impl Background {
+    /// The colour, where it is known.
+    pub fn color(self) -> Option<Color> {
+        match self {
+            Self::Is(color) => Some(color),
+            Self::None | Self::Unknown => None,
+        }
+    }
+}
+
 impl Around {
     /// The HTML of a template's layout in a locale.
     pub fn layout<'a>(
@@ -64,9 +74,9 @@ impl Around {
                 Piece::End { at, .. } if at > hole.range.start => break,
                 Piece::Start(tag) if is_void(&tag) => {}
                 Piece::Start(tag) => {
-                    let (background, color) = colors(&tag, &page);
                     let last = open.last();
                     let inherited = last.map_or((Background::None, None), |it| (it.1, it.2));
+                    let (background, color) = colors(&tag, &page, inherited.0);
                     let background =
                         if background == Background::None { inherited.0 } else { background };
                     open.push((tag.name, background, color.or(inherited.1)));
@@ -123,12 +133,12 @@ pub fn is_void(tag: &Tag) -> bool {
     VOID.contains(&tag.name.as_str()) || (tag.is_closed && tag.name.starts_with("mj"))
 }
 
-/// What an element says of its own colours.
-pub fn colors(tag: &Tag, page: &Page<'_>) -> (Background, Option<Color>) {
+/// What an element says of its own colours, on the background that is around it.
+pub fn colors(tag: &Tag, page: &Page<'_>, outer: Background) -> (Background, Option<Color>) {
     let has_data = |it: &Attribute| page.outputs(&it.range).next().is_some();
     let of = |attribute: &str| {
         let found = tag.get(attribute)?;
-        match Color::of(&found.value) {
+        match Color::over(&found.value, outer.color()) {
             Some(color) => Some(Background::Is(color)),
             None if has_data(found) || !found.value.is_empty() => Some(Background::Unknown),
             None => None,
@@ -136,7 +146,8 @@ pub fn colors(tag: &Tag, page: &Page<'_>) -> (Background, Option<Color>) {
     };
     let styled = ["background-color", "background"].iter().find_map(|it| tag.style(it)).map(|it| {
         let picture = it.contains("url(") || it.contains("gradient(");
-        Color::of(it).filter(|_| !picture).map_or(Background::Unknown, Background::Is)
+        let color = Color::over(it, outer.color()).filter(|_| !picture);
+        color.map_or(Background::Unknown, Background::Is)
     });
     let attributes = [
         "background",
@@ -148,6 +159,8 @@ pub fn colors(tag: &Tag, page: &Page<'_>) -> (Background, Option<Color>) {
     let background = styled.or_else(|| attributes.iter().find_map(|it| of(it)));
     let is_button = tag.name == "mj-button";
     let background = background.or(is_button.then_some(Background::Is(Color(0x41, 0x41, 0x41))));
-    let color = tag.style("color").or(tag.value("color")).and_then(Color::of);
-    (background.unwrap_or_default(), color)
+    let background = background.unwrap_or_default();
+    let below = if background == Background::None { outer } else { background };
+    let color = tag.style("color").or(tag.value("color"));
+    (background, color.and_then(|it| Color::over(it, below.color())))
 }

@@ -17,7 +17,7 @@ pub fn without_comments(style: &str) -> String {
 /// What a lint looks at in a style sheet.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// Declarations under no condition.
+    /// Declarations under no condition, or under one that every screen meets.
     Rule(&'a str),
     /// Declarations under `@media (prefers-color-scheme: dark)`.
     DarkRule(&'a str),
@@ -35,7 +35,7 @@ pub fn pieces(style: &str) -> Vec<(usize, Piece<'_>)> {
         let before = style.get(start..at).unwrap_or_default();
         match c {
             '{' => {
-                if skipped == 0 && before.contains('@') {
+                if skipped == 0 && before.contains('@') && !is_every_screen(before) {
                     skipped = depth + 1;
                     in_dark = is_dark(before);
                 }
@@ -63,6 +63,14 @@ pub fn pieces(style: &str) -> Vec<(usize, Piece<'_>)> {
         start = at + 1;
     }
     pieces
+}
+
+/// Whether a condition is met wherever mail is shown: `@media screen`, `@media all`.
+fn is_every_screen(condition: &str) -> bool {
+    let condition = condition.trim().to_ascii_lowercase();
+    let Some(media) = condition.strip_prefix("@media") else { return false };
+    let mut media = media.split(',').map(|it| it.trim().trim_start_matches("only ").trim());
+    media.any(|it| matches!(it, "screen" | "all"))
 }
 
 /// Whether a condition is about clients in the dark.
@@ -94,6 +102,17 @@ mod tests {
             Piece::Rule(" i: j "),
         ];
         assert_eq!(rules, wanted.iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_every_screen_shows_is_under_no_condition() {
+        let style = "@media only screen { p { a: b } @media (x) { p { c: d } } } \
+                     @media print, ALL { p { e: f } } @media screen and (x) { p { g: h } }";
+        let rules = pieces(style).into_iter().filter_map(|(_, it)| match it {
+            Piece::Rule(rule) => Some(rule.trim()).filter(|it| !it.is_empty()),
+            Piece::DarkRule(_) | Piece::Import => None,
+        });
+        assert_eq!(rules.collect::<Vec<_>>(), ["a: b", "e: f"]);
     }
 
     #[test]

@@ -119,12 +119,22 @@ fn joined(path: &str, rest: &str) -> String {
     joined
 }
 
-/// Whether a link runs a script: clients leave out blanks and control characters.
+/// Whether a link runs a script.
 pub fn is_script(link: &str) -> bool {
+    has_scheme(link, &["javascript:", "vbscript:"])
+}
+
+/// Whether a link is itself what it leads to.
+pub fn is_data(link: &str) -> bool {
+    has_scheme(link, &["data:"])
+}
+
+/// Clients leave out blanks and control characters.
+fn has_scheme(link: &str, schemes: &[&str]) -> bool {
     let is_kept = |c: &char| !c.is_whitespace() && !c.is_control();
-    let scheme: String = link.chars().filter(is_kept).take(11).collect();
-    let scheme = scheme.to_ascii_lowercase();
-    scheme.starts_with("javascript:") || scheme.starts_with("vbscript:")
+    let begin: String = link.chars().filter(is_kept).take(11).collect();
+    let begin = begin.to_ascii_lowercase();
+    schemes.iter().any(|it| begin.starts_with(*it))
 }
 
 /// What loops, assignments and captures call something.

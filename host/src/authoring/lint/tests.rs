@@ -108,7 +108,10 @@ fn pictures_and_links_that_say_nothing_are_named() {
         ["link_without_text 2:1"]
     );
     assert_eq!(html("<a href=\"https://a.b\">{% render 'x' %}</a><a name=\"x\"></a>"), [""; 0]);
+    assert_eq!(html("<a href=\"https://a.b\">&nbsp;&zwnj;</a>"), ["link_without_text 1:1"]);
     assert_eq!(html("<a href=\"http://a.b\">x</a>"), ["http_link 1:4"]);
+    assert_eq!(html("<a href=\" Data:text/html,{{ x }}\">x</a>"), ["data_link 1:4"]);
+    assert_eq!(html("<img src=\"data:image/png;base64,AA\" alt='' width=1>"), [""; 0]);
     assert_eq!(
         mjml("<mj-image src=\"http://a.b\" />\n<mj-button href=\"https://a.b\"> </mj-button>"),
         ["http_link 2:11", "image_without_alt 2:1", "link_without_text 3:1"]
@@ -128,6 +131,15 @@ fn tables_without_an_end_are_named_and_branches_are_alternatives() {
 fn texts_that_are_hard_to_read_are_named() {
     assert_eq!(html("<td bgcolor=\"#fff\"><p style=\"color:#999\">x"), ["low_contrast 1:20"]);
     assert_eq!(html("<td bgcolor=\"#fff\"><p style=\"color:#888;font-size:30px\">x"), [""; 0]);
+    assert_eq!(
+        html("<td bgcolor=\"#fff\"><p style=\"color:rgba(0,0,0,0.3)\">x"),
+        ["low_contrast 1:20"]
+    );
+    assert_eq!(html("<td bgcolor=\"#fff\"><p style=\"color:rgba(0,0,0,0.7)\">x"), [""; 0]);
+    assert_eq!(
+        html("<td bgcolor=\"#000\"><p style=\"background:rgba(255,255,255,0.1);color:#333\">x"),
+        ["low_contrast 1:20"]
+    );
     assert_eq!(
         html("<td style=\"background:{{ a }}\"><p style=\"color:#999\">x"),
         ["output_in_style 1:5"]
@@ -159,6 +171,11 @@ fn texts_that_are_hard_to_read_are_named() {
     assert_eq!(dark(".t{color:#eee;background-color:#000} .u{color:#222}"), [""; 0]);
     assert_eq!(dark("/* .t{color:#222;background-color:#000} */"), [""; 0]);
     assert_eq!(html("<p style=\"color:#222;display:none\">x"), [""; 0]);
+    assert_eq!(
+        html("<td style=\"color:#222\">&nbsp;&#8203;</td><td style=\"color:#222\"></td>"),
+        [""; 0]
+    );
+    assert_eq!(html("<td style=\"color:#222\">&nbsp;{{ a }}</td>"), ["unreadable_in_the_dark 1:1"]);
     assert_eq!(
         mjml("<mj-text color=\"#eee\" container-background-color=\"white\">x</mj-text>"),
         ["low_contrast 2:1"]

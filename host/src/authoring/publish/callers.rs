@@ -151,7 +151,7 @@ impl Authoring {
         Ok(Some(BreakingChange::new("sender", BreakingKind::Sender, before, after)))
     }
 
-    async fn may_send(
+    pub(super) async fn may_send(
         &self,
         owner: TemplateOwner,
         sender: Option<&EmailAddress>,

@@ -428,5 +428,31 @@ fn success(answer: &Value) -> Result<(), SyncError> {
     if answer["success"] == true {
         return Ok(());
     }
-    Err(SyncError::Refused { conflicts: count("conflict"), refused: count("refused") })
+    let is_breaking = |it: &&Value| it["outcome"] == "refused" && is_broken(it);
+    let breaking = data.iter().filter(is_breaking).count();
+    Err(SyncError::Refused { conflicts: count("conflict"), refused: count("refused"), breaking })
+}
+
+/// Whether nothing but its senders stands against publishing it.
+fn is_broken(it: &Value) -> bool {
+    let all = |member: &str| it[member].as_array().map(Vec::as_slice).unwrap_or_default();
+    !all("breaking").is_empty() && !all("diagnostics").iter().any(|it| it["severity"] == "error")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn force_is_named_only_where_it_would_publish_something() {
+        let told = |diagnostics: Value, breaking: Value| {
+            let one =
+                json!({"outcome": "refused", "diagnostics": diagnostics, "breaking": breaking});
+            success(&json!({"success": false, "data": [one]})).expect_err("refused").to_string()
+        };
+        let (fault, change) = (json!([{"severity": "error"}]), json!([{"path": "a"}]));
+        assert_eq!(told(fault.clone(), json!([])), "1 refused, as told above");
+        assert_eq!(told(fault, change.clone()), "1 refused, as told above");
+        assert!(told(json!([{"severity": "warning"}]), change).contains("--force"));
+    }
 }

@@ -1,4 +1,4 @@
-//! Strict JSON: a key that stands twice, or a NUL in a text, is a fault and not a surprise.
+//! Strict JSON: a key that stands twice, a NUL in a text or a number that would be changed is a fault and not a surprise.
 //!
 //! One visitor holds the rules, whatever is made of what it reads: a [`Value`], or text ([`object`]).
 
@@ -8,11 +8,11 @@ mod strict;
 use std::cell::Cell;
 
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::refusal::Fault;
 use object::ObjectText;
-use strict::{Kind, Nul, Scalar, Strict, Tree, insert, note_nul, stands_twice};
+use strict::{EXACT, Flaw, Kind, Scalar, Strict, Tree, insert, note_nul, stands_twice};
 
 /// What a text is called where nobody says otherwise.
 const BODY: &str = "the body";
@@ -36,42 +36,42 @@ pub enum Item {
 /// Parses a body.
 ///
 /// # Errors
-/// One fault with line and column (`malformed_json`; also a number that would be changed), or every
-/// field with a NUL (`nul`).
+/// One fault with line and column (`malformed_json`), or every field with a NUL (`nul`) or with a number that would be
+/// changed (`malformed_json`).
 pub fn parse(body: &[u8]) -> Result<Value, Vec<Fault>> {
     parse_called(body, BODY)
 }
 
 /// The same; faults of the whole text call it `what`.
 pub fn parse_called(text: &[u8], what: &str) -> Result<Value, Vec<Fault>> {
-    let (value, nul) = read(text, Tree, what)?;
-    if nul == Nul::None {
+    let (value, flaw) = read(text, Tree, what)?;
+    if flaw == Flaw::None {
         return Ok(value);
     }
     let mut faults = Vec::new();
-    find_nul(&value, &mut String::new(), &mut faults);
+    find_flaws(&value, &mut String::new(), &mut faults);
     Err(faults)
 }
 
 /// Parses a body that sends one message, or several.
 pub fn parse_body(text: &[u8]) -> Result<Body, Vec<Fault>> {
     match read(text, Whole { octets: text.len() }, BODY)? {
-        (body, Nul::None) => Ok(body),
+        (body, Flaw::None) => Ok(body),
         // Where it stands is seen in a whole value only.
-        (_, Nul::Found) => parse(text).map(Body::from),
+        (_, Flaw::Found) => parse(text).map(Body::from),
     }
 }
 
-fn read<K: Kind>(text: &[u8], kind: K, what: &str) -> Result<(K::Made, Nul), Vec<Fault>> {
-    let nul = Cell::new(Nul::None);
+fn read<K: Kind>(text: &[u8], kind: K, what: &str) -> Result<(K::Made, Flaw), Vec<Fault>> {
+    let flaw = Cell::new(Flaw::None);
     // One look at all of it costs less than one at each text.
     let Ok(text) = str::from_utf8(text) else { return Err(not_utf8(text, what)) };
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let made = Strict { kind, nul: &nul }.deserialize(&mut deserializer).and_then(|made| {
+    let made = Strict { kind, flaw: &flaw }.deserialize(&mut deserializer).and_then(|made| {
         deserializer.end()?;
         Ok(made)
     });
-    Ok((made.map_err(|error| malformed(&error, what))?, nul.get()))
+    Ok((made.map_err(|error| malformed(&error, what))?, flaw.get()))
 }
 
 fn not_utf8(text: &[u8], what: &str) -> Vec<Fault> {
@@ -124,6 +124,25 @@ impl From<Value> for Item {
     }
 }
 
+/// The kind of a value, as people call it.
+#[must_use]
+pub fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// The fault of a whole text, `what` it is, that is JSON and no object.
+#[must_use]
+pub fn not_an_object(what: &str, found: &Value) -> Fault {
+    Fault::new("", "type", format!("{what} must be a JSON object, not {}", kind_of(found)))
+}
+
 /// The canonical text of a value: keys sorted, no white space.
 #[must_use]
 pub fn canonical(value: &Value) -> String {
@@ -141,14 +160,14 @@ pub fn canonical(value: &Value) -> String {
     sorted(value).to_string()
 }
 
-fn find_nul(value: &Value, path: &mut String, faults: &mut Vec<Fault>) {
+fn find_flaws(value: &Value, path: &mut String, faults: &mut Vec<Fault>) {
     match value {
         Value::String(text) if text.contains('\0') => {
             faults.push(Fault::new(path, "nul", "a NUL character cannot be sent by e-mail"));
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                within(path, &format!("[{index}]"), |path| find_nul(item, path, faults));
+                within(path, &format!("[{index}]"), |path| find_flaws(item, path, faults));
             }
         }
         Value::Object(map) => {
@@ -158,11 +177,20 @@ fn find_nul(value: &Value, path: &mut String, faults: &mut Vec<Fault>) {
                     continue;
                 }
                 let name = if path.is_empty() { key.clone() } else { format!(".{key}") };
-                within(path, &name, |path| find_nul(item, path, faults));
+                within(path, &name, |path| find_flaws(item, path, faults));
             }
+        }
+        Value::Number(number) if is_inexact(number) => {
+            let message = "the number is too large to be kept exactly; send it as a string";
+            faults.push(Fault::new(path, "malformed_json", message));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+/// Whether a number with a fraction or an exponent is beyond those that are kept as they are.
+fn is_inexact(number: &Number) -> bool {
+    number.is_f64() && number.as_f64().is_some_and(|it| it.abs() >= EXACT)
 }
 
 fn within(path: &mut String, step: &str, work: impl FnOnce(&mut String)) {
@@ -184,17 +212,25 @@ impl Kind for Whole {
         Body::One(Message { room: 0 }.scalar(scalar))
     }
 
-    fn list<'de, A: SeqAccess<'de>>(self, mut items: A, nul: &Cell<Nul>) -> Result<Body, A::Error> {
+    fn list<'de, A: SeqAccess<'de>>(
+        self,
+        mut items: A,
+        flaw: &Cell<Flaw>,
+    ) -> Result<Body, A::Error> {
         let mut list = Vec::new();
         let kind = Message { room: 0 };
-        while let Some(item) = items.next_element_seed(Strict { kind, nul })? {
+        while let Some(item) = items.next_element_seed(Strict { kind, flaw })? {
             list.push(item);
         }
         Ok(Body::Many(list))
     }
 
-    fn object<'de, A: MapAccess<'de>>(self, entries: A, nul: &Cell<Nul>) -> Result<Body, A::Error> {
-        Message { room: self.octets }.object(entries, nul).map(Body::One)
+    fn object<'de, A: MapAccess<'de>>(
+        self,
+        entries: A,
+        flaw: &Cell<Flaw>,
+    ) -> Result<Body, A::Error> {
+        Message { room: self.octets }.object(entries, flaw).map(Body::One)
     }
 }
 
@@ -211,25 +247,25 @@ impl Kind for Message {
         Item::Other(Tree.scalar(scalar))
     }
 
-    fn list<'de, A: SeqAccess<'de>>(self, items: A, nul: &Cell<Nul>) -> Result<Item, A::Error> {
-        Tree.list(items, nul).map(Item::Other)
+    fn list<'de, A: SeqAccess<'de>>(self, items: A, flaw: &Cell<Flaw>) -> Result<Item, A::Error> {
+        Tree.list(items, flaw).map(Item::Other)
     }
 
     fn object<'de, A: MapAccess<'de>>(
         self,
         mut entries: A,
-        nul: &Cell<Nul>,
+        flaw: &Cell<Flaw>,
     ) -> Result<Item, A::Error> {
         let (mut fields, mut data) = (Map::new(), None);
         while let Some(name) = entries.next_key::<String>()? {
-            note_nul(&name, nul);
+            note_nul(&name, flaw);
             if name != "data" {
-                let value = entries.next_value_seed(Strict { kind: Tree, nul })?;
+                let value = entries.next_value_seed(Strict { kind: Tree, flaw })?;
                 insert::<A::Error>(&mut fields, name, value)?;
                 continue;
             }
             let kind = object::Printed { room: self.room };
-            let read = entries.next_value_seed(Strict { kind, nul })?;
+            let read = entries.next_value_seed(Strict { kind, flaw })?;
             if data.is_some() || fields.contains_key(&name) {
                 return Err(stands_twice(&name));
             }
@@ -274,9 +310,26 @@ mod tests {
             let value = parse(exact.as_bytes()).expect("exact");
             assert_eq!(value.to_string(), exact);
         }
-        for changed in ["9223372036854775808", "1e300", "123456789012345678901234567890"] {
+        for changed in [
+            "9223372036854775808",
+            "1e300",
+            "-9007199254740993.0",
+            "123456789012345678901234567890",
+        ] {
             assert_eq!(code(changed).as_deref(), Some("malformed_json"), "{changed}");
+            let body = format!(r#"[{{"data":{{"n":1.5,"a":[{{"b":{changed}}}]}}}}]"#);
+            for faults in [parse(body.as_bytes()).err(), parse_body(body.as_bytes()).err()] {
+                let fields: Vec<String> = faults.into_iter().flatten().map(|it| it.field).collect();
+                assert_eq!(fields, ["[0].data.a[0].b"], "{changed}");
+            }
         }
+    }
+
+    #[test]
+    fn what_is_no_object_is_told_its_kind() {
+        let message = |it: Value| not_an_object("the body", &it).message;
+        assert_eq!(message(Value::Null), "the body must be a JSON object, not null");
+        assert_eq!(message(1.into()), "the body must be a JSON object, not a number");
     }
 
     #[test]

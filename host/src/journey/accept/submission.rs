@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::json::Item;
 use super::json::object::ObjectText;
+use super::json::{Item, not_an_object};
 use super::refusal::Fault;
 use crate::clock::Timestamp;
 use crate::id::MessageId;
@@ -137,9 +137,12 @@ impl Submission {
     /// # Errors
     /// All faults of its fields at once.
     pub fn parse(channel: Channel, item: impl Into<Item>, now: Timestamp) -> Result<Self, Faulty> {
-        let Item::Object { fields, data } = item.into() else {
-            let fault = Fault::new("", "type", "a message is a JSON object");
-            return Err(Faulty { faults: vec![fault], template: None, data: None });
+        let (fields, data) = match item.into() {
+            Item::Object { fields, data } => (fields, data),
+            Item::Other(found) => {
+                let faults = vec![not_an_object("a message", &found)];
+                return Err(Faulty { faults, template: None, data: None });
+            }
         };
         let mut fields = Fields::new(fields);
         let to = fields.required("to", Fields::address);

@@ -3,12 +3,14 @@
 use html5gum::{DefaultEmitter, HtmlString, StartTag, Token, Tokenizer};
 
 /// Whether a text has a character that leaves a mark.
+#[must_use]
 pub fn in_text(text: &str) -> bool {
     text.chars().any(|c| !c.is_whitespace() && !c.is_control() && !is_invisible(c))
 }
 
 /// Whether HTML shows a picture, or has such a text. Attributes that hide an element are heeded; style
 /// sheets are not applied: what they hide counts as seen.
+#[must_use]
 pub fn in_html(html: &str) -> bool {
     let mut emitter = DefaultEmitter::default();
     // `<style>` and `<title>` have text, not markup.

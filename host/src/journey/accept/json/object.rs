@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::strict::{Kind, Nul, Scalar, Strict, Tree, note_nul, stands_twice};
+use super::strict::{Flaw, Kind, Scalar, Strict, Tree, note_nul, stands_twice};
 
 /// Names of one object that are compared one by one; more of them are hashed.
 const COMPARED_NAMES: usize = 16;
@@ -96,19 +96,19 @@ impl Kind for Printed {
     fn list<'de, A: SeqAccess<'de>>(
         self,
         items: A,
-        nul: &Cell<Nul>,
+        flaw: &Cell<Flaw>,
     ) -> Result<Self::Made, A::Error> {
-        Tree.list(items, nul).map(Err)
+        Tree.list(items, flaw).map(Err)
     }
 
     fn object<'de, A: MapAccess<'de>>(
         self,
         entries: A,
-        nul: &Cell<Nul>,
+        flaw: &Cell<Flaw>,
     ) -> Result<Self::Made, A::Error> {
         let mut printer = Printer::with_room(self.room);
         let mut members = Vec::new();
-        print_object(&mut printer, entries, nul, |member| members.push(member))?;
+        print_object(&mut printer, entries, flaw, |member| members.push(member))?;
         Ok(Ok(ObjectText { text: printer.finish(), members }))
     }
 }
@@ -170,16 +170,16 @@ impl Kind for &mut Printer {
         }
     }
 
-    fn list<'de, A: SeqAccess<'de>>(self, mut items: A, nul: &Cell<Nul>) -> Result<(), A::Error> {
+    fn list<'de, A: SeqAccess<'de>>(self, mut items: A, flaw: &Cell<Flaw>) -> Result<(), A::Error> {
         self.push("[");
         let first = self.len();
-        while items.next_element_seed(ListItem { printer: &mut *self, first, nul })?.is_some() {}
+        while items.next_element_seed(ListItem { printer: &mut *self, first, flaw })?.is_some() {}
         self.push("]");
         Ok(())
     }
 
-    fn object<'de, A: MapAccess<'de>>(self, entries: A, nul: &Cell<Nul>) -> Result<(), A::Error> {
-        print_object(self, entries, nul, |_| {})
+    fn object<'de, A: MapAccess<'de>>(self, entries: A, flaw: &Cell<Flaw>) -> Result<(), A::Error> {
+        print_object(self, entries, flaw, |_| {})
     }
 }
 
@@ -187,7 +187,7 @@ impl Kind for &mut Printer {
 struct ListItem<'a> {
     printer: &'a mut Printer,
     first: usize,
-    nul: &'a Cell<Nul>,
+    flaw: &'a Cell<Flaw>,
 }
 
 impl<'de> DeserializeSeed<'de> for ListItem<'_> {
@@ -197,21 +197,21 @@ impl<'de> DeserializeSeed<'de> for ListItem<'_> {
         if self.printer.len() > self.first {
             self.printer.push(",");
         }
-        Strict { kind: self.printer, nul: self.nul }.deserialize(deserializer)
+        Strict { kind: self.printer, flaw: self.flaw }.deserialize(deserializer)
     }
 }
 
 fn print_object<'de, A: MapAccess<'de>>(
     printer: &mut Printer,
     mut entries: A,
-    nul: &Cell<Nul>,
+    flaw: &Cell<Flaw>,
     mut note: impl FnMut(Member),
 ) -> Result<(), A::Error> {
     printer.push("{");
     let first = printer.names.len();
     let mut hashed = HashSet::new();
     while let Some(Name(name)) = entries.next_key()? {
-        note_nul(&name, nul);
+        note_nul(&name, flaw);
         if printer.names.len() > first {
             printer.push(",");
         }
@@ -222,7 +222,7 @@ fn print_object<'de, A: MapAccess<'de>>(
         }
         let text_of_name = start..printer.len();
         printer.push(":");
-        entries.next_value_seed(Strict { kind: &mut *printer, nul })?;
+        entries.next_value_seed(Strict { kind: &mut *printer, flaw })?;
         note(Member { name: text_of_name.clone(), value: text_of_name.end + 1..printer.len() });
         let names = printer.names.get(first..).unwrap_or_default();
         if printer.has_printed(names, &text_of_name) || hashed.contains(&name) {

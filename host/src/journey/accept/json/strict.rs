@@ -11,11 +11,9 @@ use serde_json::{Map, Value};
 /// From 2^53 on a float has no exact whole numbers, so a long account number would be changed.
 pub const EXACT: f64 = 9_007_199_254_740_992.0;
 
-pub const TOO_LARGE: &str = "a number is too large to be kept exactly; send it as a string";
-
-/// Whether a text or a name held a NUL.
+/// Whether a text or a name held a NUL, or a number would be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Nul {
+pub enum Flaw {
     None,
     Found,
 }
@@ -40,25 +38,25 @@ pub trait Kind: Sized {
     fn list<'de, A: SeqAccess<'de>>(
         self,
         items: A,
-        nul: &Cell<Nul>,
+        flaw: &Cell<Flaw>,
     ) -> Result<Self::Made, A::Error>;
 
     fn object<'de, A: MapAccess<'de>>(
         self,
         entries: A,
-        nul: &Cell<Nul>,
+        flaw: &Cell<Flaw>,
     ) -> Result<Self::Made, A::Error>;
 }
 
 /// The rules that hold for every kind.
 pub struct Strict<'a, K> {
     pub kind: K,
-    pub nul: &'a Cell<Nul>,
+    pub flaw: &'a Cell<Flaw>,
 }
 
-pub fn note_nul(text: &str, nul: &Cell<Nul>) {
+pub fn note_nul(text: &str, flaw: &Cell<Flaw>) {
     if text.as_bytes().contains(&0) {
-        nul.set(Nul::Found);
+        flaw.set(Flaw::Found);
     }
 }
 
@@ -94,39 +92,41 @@ impl<'de, K: Kind> Visitor<'de> for Strict<'_, K> {
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<K::Made, E> {
-        let value = i64::try_from(value).map_err(|_| E::custom(TOO_LARGE))?;
-        Ok(self.kind.scalar(Scalar::Integer(value)))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<K::Made, E> {
-        if value.abs() < EXACT {
-            Ok(self.kind.scalar(Scalar::Float(value)))
-        } else {
-            Err(E::custom(TOO_LARGE))
+        match i64::try_from(value) {
+            Ok(value) => self.visit_i64(value),
+            // Which one it is does not matter: it is refused.
+            Err(_) => self.visit_f64(EXACT),
         }
     }
 
+    fn visit_f64<E>(self, value: f64) -> Result<K::Made, E> {
+        if value.abs() >= EXACT {
+            self.flaw.set(Flaw::Found);
+        }
+        Ok(self.kind.scalar(Scalar::Float(value)))
+    }
+
     fn visit_str<E>(self, value: &str) -> Result<K::Made, E> {
-        note_nul(value, self.nul);
+        note_nul(value, self.flaw);
         Ok(self.kind.scalar(Scalar::Text(value.into())))
     }
 
     fn visit_borrowed_str<E>(self, value: &'de str) -> Result<K::Made, E> {
-        note_nul(value, self.nul);
+        note_nul(value, self.flaw);
         Ok(self.kind.scalar(Scalar::Plain(value)))
     }
 
     fn visit_string<E>(self, value: String) -> Result<K::Made, E> {
-        note_nul(&value, self.nul);
+        note_nul(&value, self.flaw);
         Ok(self.kind.scalar(Scalar::Text(value.into())))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<K::Made, A::Error> {
-        self.kind.list(items, self.nul)
+        self.kind.list(items, self.flaw)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<K::Made, A::Error> {
-        self.kind.object(entries, self.nul)
+        self.kind.object(entries, self.flaw)
     }
 }
 
@@ -150,10 +150,10 @@ impl Kind for Tree {
     fn list<'de, A: SeqAccess<'de>>(
         self,
         mut items: A,
-        nul: &Cell<Nul>,
+        flaw: &Cell<Flaw>,
     ) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Strict { kind: Self, nul })? {
+        while let Some(item) = items.next_element_seed(Strict { kind: Self, flaw })? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -162,12 +162,12 @@ impl Kind for Tree {
     fn object<'de, A: MapAccess<'de>>(
         self,
         mut entries: A,
-        nul: &Cell<Nul>,
+        flaw: &Cell<Flaw>,
     ) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(name) = entries.next_key::<String>()? {
-            note_nul(&name, nul);
-            let value = entries.next_value_seed(Strict { kind: Self, nul })?;
+            note_nul(&name, flaw);
+            let value = entries.next_value_seed(Strict { kind: Self, flaw })?;
             insert::<A::Error>(&mut map, name, value)?;
         }
         Ok(Value::Object(map))

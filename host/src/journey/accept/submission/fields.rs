@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::super::json::kind_of;
 use super::super::refusal::Fault;
 use crate::clock::Timestamp;
 use crate::message::address::EmailAddress;
@@ -205,15 +206,7 @@ impl Fields {
 
     /// A value of the wrong JSON type.
     pub fn wrong_type<T>(&mut self, field: &str, wanted: &str, found: &Value) -> Option<T> {
-        let found = match found {
-            Value::Null => "null",
-            Value::Bool(_) => "a boolean",
-            Value::Number(_) => "a number",
-            Value::String(_) => "a string",
-            Value::Array(_) => "an array",
-            Value::Object(_) => "an object",
-        };
-        self.fault(field, "type", format!("must be {wanted}, not {found}"))
+        self.fault(field, "type", format!("must be {wanted}, not {}", kind_of(found)))
     }
 }
 
