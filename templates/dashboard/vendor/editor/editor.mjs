@@ -23,16 +23,17 @@ const colours = HighlightStyle.define([
 ]);
 
 const looks = EditorView.theme({
-  '&': { border: '1px solid var(--edge)', borderRadius: '8px', background: 'var(--card)', color: 'var(--ink)', fontSize: '13px', overflow: 'hidden' },
+  '&': { border: '1px solid var(--edge)', borderRadius: '8px', background: 'var(--card)', color: 'var(--ink)', fontSize: 'var(--code, 13px)', overflow: 'hidden' },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '0' },
   '.cm-scroller': { maxHeight: '560px', overflow: 'auto', fontFamily: 'var(--mono)', lineHeight: '1.6' },
   '.cm-gutters': { border: '0', background: 'var(--sunk)', color: 'var(--soft)' },
+  '.cm-content, .cm-gutter': { minHeight: '126px' },
   '.cm-activeLine, .cm-activeLineGutter': { background: 'var(--hover)' },
+  '&:not(.cm-focused) .cm-activeLine, &:not(.cm-focused) .cm-activeLineGutter': { background: 'transparent' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },
   '.cm-selectionBackground, &.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground': { background: 'var(--tint)' },
   '.cm-matchingBracket': { background: 'var(--tint)' },
   '.cm-tooltip': { border: '1px solid var(--edge)', borderRadius: '8px', background: 'var(--card)', color: 'var(--ink)' },
-  '@media (max-width: 600px)': { '&': { fontSize: '16px' } },
 });
 
 // Chromium keeps the looks of a text that is typed over in an attribute `style`, which the page's policy forbids.
@@ -70,7 +71,7 @@ function editor(area) {
         lineNumbers(), lintGutter(), history(), drawSelection(), bracketMatching(), highlightActiveLine(), template, looks,
         syntaxHighlighting(colours), EditorView.lineWrapping, keymap.of([...defaultKeymap, ...historyKeymap]),
         EditorState.readOnly.of(area.readOnly), EditorView.domEventHandlers({ beforeinput: typeOver }),
-        EditorView.contentAttributes.of({ 'aria-label': label?.textContent ?? area.name, spellcheck: 'false' }),
+        EditorView.contentAttributes.of({ 'aria-label': label?.textContent ?? area.name, spellcheck: 'false', tabindex: '0' }),
         EditorView.updateListener.of((it) => {
           if (!it.docChanged) return;
           area.value = it.state.doc.toString();
