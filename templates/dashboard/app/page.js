@@ -117,7 +117,7 @@ function help() {
   const letters = made('input', { type: 'checkbox', checked: kept(localStorage, LETTERS) !== 'off' });
   letters.addEventListener('change', () => keep(localStorage, LETTERS, letters.checked ? 'on' : 'off'));
   const close = made('button', { className: 'button', type: 'button', textContent: 'Close' });
-  const it = dialog('Keys', made('h2', { textContent: 'Keys' }), list,
+  const it = dialog('Shortcuts', made('h2', { textContent: 'Shortcuts' }), list,
     made('label', { className: 'choice' }, letters, made('span', { textContent: 'Single letters are keys in this browser' })),
     made('div', { className: 'actions' }, close));
   close.addEventListener('click', () => it.close());
@@ -163,13 +163,14 @@ for (const code of navigator.clipboard ? document.querySelectorAll('main .copy')
   code.after(' ', button);
 }
 
-document.querySelector('.side [aria-current=page]')?.scrollIntoView({ block: 'nearest' });
 const menu = document.querySelector('.side nav');
 if (menu) {
   const button = made('button', { className: 'button jump', type: 'button' }, 'Jump to …', made('kbd', { textContent: /Mac|iP/.test(navigator.platform) ? '⌘ K' : 'Ctrl K' }));
   button.addEventListener('click', jump);
   menu.before(button);
-  const shown = made('button', { className: 'button plain keys', type: 'button', textContent: 'Keys' });
+  const shown = made('button', { className: 'button plain keys', type: 'button', textContent: 'Shortcuts' });
   shown.addEventListener('click', help);
   document.querySelector('.side form[action="/logout"]')?.append(shown);
 }
+// After the button has moved the places down.
+document.querySelector('.side [aria-current=page]')?.scrollIntoView({ block: 'nearest' });
