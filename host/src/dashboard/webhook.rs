@@ -12,8 +12,8 @@ use super::frame::{Frame, Place};
 use super::guard::{Change, Owned, Theme, Visitor};
 use super::response::{Failure, page, to, with_status};
 use super::state::Dashboard;
-use super::webhooks::{WebhookInput, badge, fault, secret_shown};
-use super::words::{When, number};
+use super::webhooks::{InputFault, WebhookInput, badge, fault, secret_shown};
+use super::words::{When, number, percent};
 use crate::account::role::Role;
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
@@ -80,7 +80,7 @@ struct WebhookPage {
     earlier: Option<When>,
     counts: CountsView,
     input: WebhookInput,
-    known: [&'static str; 21],
+    known: [&'static str; TYPES.len()],
     tabs: [(&'static str, &'static str); 4],
     shown: String,
     /// Whether it was just switched off, and may be switched on again from the notice.
@@ -105,9 +105,7 @@ struct RemovePage {
 impl From<WebhookCounts> for CountsView {
     fn from(counts: WebhookCounts) -> Self {
         let WebhookCounts { delivered, failed, waiting } = counts;
-        let ended = delivered + failed;
-        // Rounded down: 100 % means that none failed.
-        let success = (delivered * 100).checked_div(ended).map(|it| format!("{it} %"));
+        let success = percent(u64::from(delivered), u64::from(delivered) + u64::from(failed));
         let shown = |count: u32| {
             let more = if count >= MAX_COUNTED_DELIVERIES { "+" } else { "" };
             format!("{}{more}", number(i64::from(count)))
@@ -201,7 +199,7 @@ pub async fn change(change: Change<WebhookRow>) -> Result<Response, Failure> {
     match change.dashboard.api.webhooks.change(change.row.id, input.fields()).await {
         Ok(_) => done(&change, "change_webhook", "changed").await,
         Err(error) => {
-            let fault = Some(fault(error)?);
+            let fault = Some(InputFault::of(error)?);
             let Change { dashboard, visitor, row, .. } = change;
             let mut again = webhook_page(&dashboard, &visitor, row, &Form::default()).await?;
             again.input = WebhookInput { fault, ..input };

@@ -20,6 +20,8 @@ use crate::webhooks::owner_operations::{WebhookError, WebhookFields};
 use crate::webhooks::types::TYPES;
 
 const LINES: u32 = 50;
+/// Of what is no type of event, as the form repeats it.
+const PATTERN_CHARS: usize = 40;
 
 #[derive(Debug)]
 struct WebhookLine {
@@ -38,7 +40,15 @@ pub struct WebhookInput {
     pub description: String,
     /// One a line.
     pub types: String,
-    pub fault: Option<String>,
+    pub fault: Option<InputFault>,
+}
+
+/// Why such a form was refused.
+#[derive(Debug)]
+pub struct InputFault {
+    /// The field at fault; empty where it is none of them.
+    field: &'static str,
+    text: String,
 }
 
 #[derive(Template)]
@@ -55,7 +65,7 @@ struct WebhooksPage {
 struct NewWebhookPage {
     frame: Frame,
     input: WebhookInput,
-    known: [&'static str; 21],
+    known: [&'static str; TYPES.len()],
 }
 
 /// The secret is shown in the answer to the form and nowhere else.
@@ -110,6 +120,11 @@ impl WebhookInput {
             types: row.types.join("\n"),
             fault: None,
         }
+    }
+
+    /// What is wrong with a field; of the form as a whole where the name is empty.
+    pub fn fault_of(&self, field: &str) -> Option<&str> {
+        self.fault.as_ref().filter(|it| it.field == field).map(|it| it.text.as_str())
     }
 
     pub fn fields(&self) -> WebhookFields {
@@ -170,7 +185,7 @@ pub async fn create(
     let (row, secret) = match created {
         Ok(created) => created,
         Err(error) => {
-            let fault = Some(fault(error)?);
+            let fault = Some(InputFault::of(error)?);
             let frame = Frame::of(&dashboard, &visitor, Place::Webhooks).await?;
             let again =
                 NewWebhookPage { frame, input: WebhookInput { fault, ..input }, known: TYPES };
@@ -199,7 +214,33 @@ pub async fn secret_shown(
     })
 }
 
-/// What the form says that was sent; everything else is a page of its own.
+impl InputFault {
+    /// In words that stand below the field; everything else is a page of its own.
+    pub fn of(error: WebhookError) -> Result<Self, Failure> {
+        let (field, text) = match error {
+            WebhookError::Url(error) => ("url", sentence(&error.to_string())),
+            WebhookError::Type(error) => {
+                let said = error.pattern.chars().take(PATTERN_CHARS).collect::<String>();
+                let more = if said == error.pattern { "" } else { "…" };
+                ("types", format!("“{said}{more}” is no type of event; see All types."))
+            }
+            error @ WebhookError::TooManyTypes => ("types", fault(error)?),
+            error @ WebhookError::Description => ("description", fault(error)?),
+            error @ (WebhookError::TooMany(_)
+            | WebhookError::Disabled
+            | WebhookError::Rotated(_)
+            | WebhookError::Range
+            | WebhookError::Busy
+            | WebhookError::Missing(_)
+            | WebhookError::NoDelivery(_)
+            | WebhookError::Secret(_)
+            | WebhookError::Store(_)) => ("", fault(error)?),
+        };
+        Ok(Self { field, text })
+    }
+}
+
+/// What a page says that refused something; everything else is a page of its own.
 pub fn fault(error: WebhookError) -> Result<String, Failure> {
     match error {
         WebhookError::Url(_)

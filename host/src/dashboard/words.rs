@@ -9,6 +9,9 @@ use crate::message::state::MessageState;
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
+/// Letters of a reason in a list; its own page has all of it.
+const SHOWN_CHARS: usize = 160;
+
 /// A moment: what a machine reads, what a person reads, and how long ago it is. A page that writes it gets a `<time>`.
 #[derive(Debug, Clone, Template)]
 #[template(
@@ -96,6 +99,61 @@ pub fn number(number: i64) -> String {
     if number < 0 { format!("−{text}") } else { text }
 }
 
+/// A share as in `98 %`, rounded; `100 %` means all of them. None of nothing.
+pub fn percent(part: u64, whole: u64) -> Option<String> {
+    let rounded = part.saturating_mul(100).saturating_add(whole / 2).checked_div(whole)?;
+    let percent = if part < whole { rounded.min(99) } else { 100 };
+    Some(format!("{percent}\u{202f}%"))
+}
+
+/// The beginning of a text that is too long for a list.
+pub fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default().trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+/// A text in which what stands between backticks is code. A page that writes it gets `<code>`.
+#[derive(Debug, Clone, Template)]
+#[template(
+    source = "{% for it in parts %}{% if it.is_code %}<code>{{ it.text }}</code>{% else %}{{ it.text }}{% endif %}\
+              {% endfor %}",
+    ext = "html"
+)]
+pub struct Marked {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone)]
+struct Part {
+    text: String,
+    is_code: bool,
+}
+
+/// Its template escapes what it writes.
+impl HtmlSafe for Marked {}
+
+impl Marked {
+    pub fn of(text: &str) -> Self {
+        let (mut parts, mut rest) = (Vec::new(), text);
+        let mut push = |text: &str, is_code| {
+            if !text.is_empty() {
+                parts.push(Part { text: text.to_owned(), is_code });
+            }
+        };
+        while let Some((before, behind)) = rest.split_once('`')
+            && let Some((code, after)) = behind.split_once('`')
+        {
+            push(before, false);
+            push(code, true);
+            rest = after;
+        }
+        push(rest, false);
+        Self { parts }
+    }
+}
+
 /// A browser in a few words, as far as it names itself.
 pub fn browser(agent: &str) -> String {
     let has = |word: &str| agent.contains(word);
@@ -145,5 +203,28 @@ mod tests {
     fn numbers_have_groups() {
         assert_eq!(number(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!([number(-12), number(0), number(999)], ["−12", "0", "999"]);
+    }
+
+    #[test]
+    fn a_share_is_rounded_and_is_all_only_where_none_is_missing() {
+        let said = |part, whole| percent(part, whole).unwrap_or_default();
+        assert_eq!(
+            [said(2, 3), said(999, 1_000), said(7, 7)],
+            ["67\u{202f}%", "99\u{202f}%", "100\u{202f}%"]
+        );
+        assert_eq!(percent(0, 0), None);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_letters() {
+        assert_eq!(shortened("ä short one"), "ä short one");
+        assert_eq!(shortened(&"ä".repeat(161)), "ä".repeat(160) + "…");
+    }
+
+    #[test]
+    fn what_stands_between_backticks_is_code_and_text_is_escaped() {
+        let html = |text: &str| Marked::of(text).render().expect("written");
+        assert_eq!(html("Set `a<b` to `c`."), "Set <code>a&#60;b</code> to <code>c</code>.");
+        assert_eq!(html("one ` alone"), "one ` alone");
     }
 }

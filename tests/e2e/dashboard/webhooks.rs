@@ -29,12 +29,13 @@ async fn a_webhook_is_made_tested_changed_rotated_stopped_and_removed() {
     let mut browser = Browser::of_dev(&server).await;
     assert!(browser.get("/app/webhooks").await.html.contains("There is no webhook yet"));
     for (url, types, why) in [
-        ("ftp://a.example", "", "The URL"),
+        ("ftp://a.example", "", "Must begin with https://"),
         (receiver.url().as_str(), "mesage.*", "no type of event"),
     ] {
         let page = browser.submit("/app/webhooks", &[("url", url), ("types", types)]).await;
         assert!(page.status == 422 && page.html.contains(why), "{why}: {}", page.html);
         assert!(page.html.contains(url) && page.html.contains(types), "the input is kept");
+        assert_eq!(page.html.matches("aria-invalid=\"true\"").count(), 1, "{}", page.html);
     }
     let path = made(&mut browser, &receiver.url()).await;
     let page = browser.get(&path).await;
@@ -47,7 +48,7 @@ async fn a_webhook_is_made_tested_changed_rotated_stopped_and_removed() {
     receiver.event("webhook.test").await;
     let page = browser.get(&path).await;
     assert!(page.html.contains("answered 200") && page.html.contains("webhook.test"));
-    for count in ["<dt>Accepted in 24 h</dt><dd>100 %</dd>", "<dt>Waiting now</dt><dd>0</dd>"] {
+    for count in ["<dd>100\u{202f}%</dd>", "<dt>Waiting now</dt><dd>0</dd>"] {
         assert!(page.html.contains(count), "{count}: {}", page.html);
     }
 
@@ -102,7 +103,7 @@ async fn what_a_receiver_refused_is_shown_and_posted_once_more() {
     let page = browser.get(&format!("{path}?state=failed&done=refused")).await;
     assert!(page.html.contains("did not accept the test") && page.html.contains("answered 500"));
     for count in [
-        "<dt>Accepted in 24 h</dt><dd>0 %</dd>",
+        "<dt>Accepted in 24 h</dt><dd>0\u{202f}%</dd>",
         "<dt>Failed for good</dt><dd class=\"danger\">1</dd>",
     ] {
         assert!(page.html.contains(count), "{count}: {}", page.html);

@@ -219,7 +219,7 @@ fn a_url_says_where_and_nothing_else() {
         "https://[::1",
         "https://1.2.3.4.5/",
     ] {
-        assert!(matches!(guard.check_url(text), Err(InvalidUrl::Malformed(_))), "{text}");
+        assert_eq!(guard.check_url(text), Err(InvalidUrl::Malformed), "{text}");
     }
     assert_eq!(
         guard.check_url(&format!("https://example.com/{}", "a".repeat(2_048))),
