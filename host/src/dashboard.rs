@@ -40,6 +40,7 @@ mod template;
 mod templates;
 mod test_recipient;
 mod test_recipients;
+mod theme;
 mod trial;
 mod versions;
 mod webhook;

@@ -108,17 +108,6 @@ impl Cover {
     }
 }
 
-impl Theme {
-    /// For the layout's `data-theme`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Light => "light",
-            Self::Dark => "dark",
-        }
-    }
-}
-
 /// Keeps how pages look in a cookie.
 pub async fn choose_theme(
     State(_): State<Dashboard>,

@@ -10,6 +10,7 @@ use super::form::{self, Form};
 use super::live::Asked;
 use super::response::{Failure, to};
 use super::state::Dashboard;
+pub use super::theme::Theme;
 use crate::account::role::Role;
 use crate::api::{body, request_context};
 use crate::id::AccountId;
@@ -17,15 +18,6 @@ use crate::people::{Membership, Origin, Person, SESSION_LIFE, Secret, SeenBy};
 
 const SESSION: &str = "__Host-waxwing";
 const THEME: &str = "__Host-theme";
-
-/// How pages look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Theme {
-    /// As the browser says.
-    System,
-    Light,
-    Dark,
-}
 
 /// Whoever it is.
 #[derive(Debug, Clone)]
@@ -82,6 +74,12 @@ pub struct GuestForm {
 /// Lets forms through that this site's own pages have sent. A browser says with each request which site it comes from,
 /// in `Sec-Fetch-Site`, or, where the page is not trustworthy to it, in `Origin`.
 pub async fn from_own_pages(request: Request, next: Next) -> Response {
+    // What a handler refuses is a page, too.
+    let theme = Theme::of_cookie(cookie(request.headers(), THEME));
+    theme.within(let_through(request, next)).await
+}
+
+async fn let_through(request: Request, next: Next) -> Response {
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return next.run(request).await;
     }
@@ -129,11 +127,7 @@ impl Guest {
         let path = parts.uri.path_and_query().map_or("/app", |it| it.as_str());
         Self {
             from: Origin { ip: request_context::ip(&parts.extensions), agent },
-            theme: match cookie(&parts.headers, THEME) {
-                Some("light") => Theme::Light,
-                Some("dark") => Theme::Dark,
-                Some(_) | None => Theme::System,
-            },
+            theme: Theme::of_cookie(cookie(&parts.headers, THEME)),
             base: format!("{scheme}://{host}"),
             path: path.to_owned(),
         }

@@ -6,6 +6,7 @@ use http::header::{CONTENT_SECURITY_POLICY, LOCATION, REFERRER_POLICY};
 use http::{HeaderValue, StatusCode};
 
 use super::assets;
+use super::theme::Theme;
 use crate::account::role::RoleTooLow;
 use crate::api::problem::Problem;
 use crate::api::request_context;
@@ -47,6 +48,7 @@ pub enum Failure {
 #[template(path = "app/problem.html")]
 struct ProblemPage {
     style: String,
+    theme: Theme,
     status: u16,
     title: &'static str,
     message: String,
@@ -116,6 +118,7 @@ impl IntoResponse for Failure {
         };
         let page = ProblemPage {
             style: assets::style(),
+            theme: Theme::current(),
             status: status.as_u16(),
             title,
             message,
