@@ -1,5 +1,7 @@
 //! The audit log: who did what, from where?
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
@@ -32,7 +34,8 @@ struct ChangeLine {
     acting: bool,
     action: String,
     subject: String,
-    account: Option<String>,
+    /// Its identifier, and what it is called; the identifier once more where it is not there any more.
+    account: Option<(String, String)>,
     ip: Option<String>,
 }
 
@@ -65,8 +68,15 @@ impl ChangeLine {
             acting: row.acting,
             action: row.action.replace('_', " "),
             subject: row.subject.unwrap_or_default(),
-            account: row.account.map(|it| it.to_string()),
+            account: row.account.map(|it| (it.to_string(), it.to_string())),
             ip: row.ip,
+        }
+    }
+
+    fn name_account(&mut self, names: &BTreeMap<AccountId, String>) {
+        let Some((id, name)) = &mut self.account else { return };
+        if let Some(known) = id.parse().ok().and_then(|it: AccountId| names.get(&it)) {
+            known.clone_into(name);
         }
     }
 
@@ -128,6 +138,11 @@ async fn shown(
         if is_over || changes.len() == LINES {
             break;
         }
+    }
+    if account.is_none() {
+        let ids = changes.iter().filter_map(|it| it.account.as_ref()?.0.parse().ok());
+        let names = store.account_names(ids.collect::<BTreeSet<AccountId>>()).await?;
+        changes.iter_mut().for_each(|it| it.name_account(&names));
     }
     let path = if account.is_some() { "/app/audit" } else { "/ops/audit" };
     let next = before.filter(|_| !is_over).map(|number| {

@@ -71,6 +71,8 @@ pub async fn change(
         return Ok(to("/app/brand?done=changed"));
     }
     let mut again = brand_page(&dashboard, &visitor).await?;
+    // They are about what is kept, and would be read as about what was typed.
+    again.warnings.clear();
     for input in &mut again.inputs {
         form.get(input.name).clone_into(&mut input.value);
         let of_input = |(field, _): &&(BrandField, String)| field.variable() == input.name;

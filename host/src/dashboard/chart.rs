@@ -1,7 +1,7 @@
 //! The chart of messages by the hour: what the server draws, and the same as numbers.
 
 use super::form;
-use super::words::{When, number};
+use super::words::{When, number, percent};
 use crate::clock::Timestamp;
 use crate::store::SentInHour;
 
@@ -30,7 +30,8 @@ pub struct Chart {
 /// An hour.
 #[derive(Debug)]
 pub struct Bar {
-    pub at: When,
+    /// When it begins, as in `23 Nov 2026, 14:00 UTC`.
+    pub from: String,
     /// Its messages.
     pub link: String,
     pub x: u64,
@@ -75,9 +76,7 @@ impl Chart {
     /// Of those with an outcome, as in `98 %`; none where there is none.
     pub fn delivered_share(&self) -> Option<String> {
         let ended = self.accepted.saturating_sub(self.under_way);
-        let kept = self.delivered.min(ended);
-        let percent = (kept * 100).checked_div(ended)?;
-        Some(format!("{percent}\u{202f}%"))
+        percent(self.delivered.min(ended), ended)
     }
 }
 
@@ -109,10 +108,10 @@ impl Bar {
         let counts = [hour.accepted, hour.delivered, hour.under_way(), hour.failed, hour.not_sent]
             .map(count);
         let [accepted, delivered, ..] = &counts;
-        let at = When::of(hour.hour, now);
-        let said = format!("{}: {accepted} accepted, {delivered} delivered", at.exact);
+        let from = When::of(hour.hour, now).exact.replace(":00 UTC", " UTC");
+        let said = format!("{from}: {accepted} accepted, {delivered} delivered");
         let link = format!("/app/messages?{}", form::query([("q", query.as_str())]));
-        Self { at, link, x, parts, counts, said }
+        Self { from, link, x, parts, counts, said }
     }
 }
 

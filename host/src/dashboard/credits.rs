@@ -68,7 +68,7 @@ impl LedgerLine {
             reason: match (row.reason, row.messages) {
                 (Some(reason), _) => reason,
                 (None, Some(1)) => "1 message".to_owned(),
-                (None, Some(many)) => format!("{many} messages"),
+                (None, Some(many)) => format!("{} messages", number(i64::from(many))),
                 (None, None) => String::new(),
             },
             message: row.message_id.map(|it| it.to_string()),

@@ -11,7 +11,7 @@ use super::frame::{Frame, Place};
 use super::guard::{Change, Owned, Theme, Visitor};
 use super::response::{self, Failure, page, with_status};
 use super::state::Dashboard;
-use super::words::When;
+use super::words::{Marked, When};
 use crate::account::role::Role;
 use crate::api::domains::{permit, refused};
 use crate::api::shapes::{DomainRecord, domain_records};
@@ -31,13 +31,18 @@ struct RecordView {
     title: String,
     /// Class, glyph and word.
     state: (&'static str, &'static str, String),
+    /// What the record is for.
+    help: Marked,
+    /// What to do about it.
+    hint: Option<Marked>,
 }
 
 #[derive(Debug)]
 struct KeyLine {
     selector: String,
     algorithm: String,
-    state: (&'static str, &'static str),
+    /// Class, glyph and word.
+    state: (&'static str, &'static str, &'static str),
     since: When,
     keep_until: Option<When>,
 }
@@ -80,7 +85,7 @@ impl RecordView {
             "propagating" => ("way", "◔"),
             "unknown" => ("wait", "↻"),
             "missing" | "wrong" if record.required => ("bad", "✕"),
-            "missing" | "wrong" => ("wait", "!"),
+            "missing" | "wrong" => ("wait", "↻"),
             _ => ("off", "–"),
         };
         let word = match record.status.as_str() {
@@ -93,7 +98,19 @@ impl RecordView {
             Some(key) => format!("{}, {}", record.purpose, key.algorithm),
             None => record.purpose.clone(),
         };
-        Self { record, title, state: (class, glyph, word) }
+        // The value stands above the hint, which need not repeat it.
+        let value = format!("`{}`", record.value);
+        let hint = |text: &String| {
+            let text = text.replace(&format!("the value {value}"), &value);
+            Marked::of(&text.replace(&value, "the value above"))
+        };
+        Self {
+            help: Marked::of(&record.help),
+            hint: record.hint.as_ref().map(hint),
+            record,
+            title,
+            state: (class, glyph, word),
+        }
     }
 }
 
@@ -105,7 +122,7 @@ impl KeyLine {
             KeyPhase::Retired => (("off", "–"), Some(key.since.after(RETIRED_KEY_TIME))),
         };
         Self {
-            state: (state.0, key.phase.as_str()),
+            state: (state.0, state.1, key.phase.as_str()),
             since: When::of(key.since, now),
             keep_until: keep_until.map(|it| When::of(it, now)),
             selector: key.selector,

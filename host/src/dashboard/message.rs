@@ -17,7 +17,7 @@ use super::response::{Failure, PREVIEW, sentence, to};
 use super::sending;
 use super::state::Dashboard;
 use super::webhook::{delivery_badge, outcome};
-use super::words::{When, badge, number};
+use super::words::{When, badge, number, shortened};
 use crate::account::key::Mode;
 use crate::account::role::Role;
 use crate::api::messages::submit_again;
@@ -433,7 +433,8 @@ fn said(row: &MessageRow, last: Option<&AttemptRow>, now: Timestamp) -> String {
     let then = then.map_or_else(String::new, |at| {
         format!("; the next attempt is {} ({})", at.short, at.exact)
     });
-    let reason = row.reason.trim_end_matches('.');
+    let reason = shortened(&row.reason);
+    let reason = reason.trim_end_matches('.');
     match row.state {
         MessageState::Delivered if last.is_some_and(|it| it.route == "sandbox") => {
             "The sandbox inbox has it: nothing has left this server.".to_owned()

@@ -14,7 +14,7 @@ use super::live::{Asked, Live};
 use super::response::{Failure, to};
 use super::sending::curl;
 use super::state::Dashboard;
-use super::words::{When, badge};
+use super::words::{When, badge, shortened};
 use crate::clock::Timestamp;
 use crate::id::MessageId;
 use crate::message::address::EmailAddress;
@@ -55,10 +55,10 @@ pub struct Line {
 }
 
 #[derive(Debug)]
-struct Tab {
-    title: &'static str,
-    link: String,
-    is_shown: bool,
+pub struct Tab {
+    pub title: &'static str,
+    pub link: String,
+    pub is_shown: bool,
 }
 
 #[derive(Template)]
@@ -103,7 +103,7 @@ impl Line {
             state: row.state.as_str(),
             badge: badge(row.state),
             at: When::of(row.created_at, now),
-            reason: (!is_well).then_some(row.reason),
+            reason: (!is_well).then(|| shortened(&row.reason)),
         }
     }
 }
@@ -150,16 +150,6 @@ pub async fn list(
             looked_to = is_short.then(|| When::of(hour, now));
         }
     }
-    let tab = |(states, title): (&'static str, &'static str)| {
-        let pairs = form::query([("q", query.as_str()), ("state", states)]);
-        let link = if pairs.is_empty() {
-            "/app/messages".to_owned()
-        } else {
-            format!("/app/messages?{pairs}")
-        };
-        Tab { title, link, is_shown: states == state }
-    };
-    let refused = Tab { title: "Refused", link: "/app/refusals".to_owned(), is_shown: false };
     let shown_from = top.map(|it| it.to_string()).or(lines.first().map(|it: &Line| it.id.clone()));
     let [cursor, top] = [after.map(|it| it.to_string()), shown_from.filter(|_| after.is_none())]
         .map(Option::unwrap_or_default);
@@ -182,7 +172,7 @@ pub async fn list(
     let shown = MessagesPage {
         curl: if is_empty { Some(curl(&dashboard, &visitor, "YOUR_KEY").await?) } else { None },
         csv: format!("/app/messages.csv?{pairs}"),
-        tabs: TABS.into_iter().map(tab).chain([refused]).collect(),
+        tabs: tabs(&query, Some(&state)),
         is_filtered: !query.is_empty() || !state.is_empty(),
         is_first_page: after.is_none(),
         frame: Frame::of(&dashboard, &visitor, Place::Messages).await?,
@@ -196,6 +186,18 @@ pub async fn list(
         live,
     };
     shown.live.answer(asked, &sent, (&shown, &shown.as_live()))
+}
+
+/// The states that the list can show; none of them is shown where it is the refusals.
+pub fn tabs(query: &str, state: Option<&str>) -> Vec<Tab> {
+    let tab = |(states, title): (&'static str, &'static str)| {
+        let pairs = form::query([("q", query), ("state", states)]);
+        let mark = if pairs.is_empty() { "" } else { "?" };
+        Tab { title, link: format!("/app/messages{mark}{pairs}"), is_shown: state == Some(states) }
+    };
+    let link = "/app/refusals".to_owned();
+    let refused = Tab { title: "Refused", link, is_shown: state.is_none() };
+    TABS.into_iter().map(tab).chain([refused]).collect()
 }
 
 /// The same list as a file, down to a bounded number of rows.

@@ -12,7 +12,7 @@ use super::messages::Line;
 use super::response::{Failure, page, to};
 use super::sending::curl;
 use super::state::Dashboard;
-use super::words::number;
+use super::words::{number, shortened};
 use crate::account::AccountState;
 use crate::domain::state::{DomainKind, Phase};
 use crate::id::AccountId;
@@ -40,8 +40,8 @@ struct Step {
 /// Something to look at.
 #[derive(Debug)]
 struct Attention {
-    /// The class and the glyph of its badge.
-    badge: (&'static str, &'static str),
+    /// Class, glyph and word of its badge.
+    badge: (&'static str, &'static str, &'static str),
     title: String,
     about: String,
     /// The page where it is mended; none where the operator mends it.
@@ -56,6 +56,7 @@ struct OverviewPage {
     is_new: bool,
     curl: String,
     balance: String,
+    is_empty: bool,
     /// How long the balance lasts.
     lasts: Option<String>,
     month: String,
@@ -100,6 +101,7 @@ pub async fn show(
         is_new: done.contains(&false),
         curl: curl(&dashboard, &visitor, "YOUR_KEY").await?,
         balance: number(row.balance.0),
+        is_empty: row.balance.0 <= 0,
         lasts: lasts(&row, terms_of(&dashboard, &row).and_then(|it| it.credits_per_recipient)),
         month: count(row.sent_month),
         accepted: count(chart.accepted),
@@ -162,11 +164,14 @@ fn own_domains(domains: &[DomainRow]) -> Vec<String> {
     domains.iter().filter(is_own).map(|it| it.domain.name.to_string()).collect()
 }
 
+const URGENT: (&str, &str, &str) = ("bad", "✕", "urgent");
+const LOOK: (&str, &str, &str) = ("wait", "↻", "look");
+
 fn attention(row: &AccountRow, domains: &[DomainRow]) -> Vec<Attention> {
     let mut found = Vec::new();
     if row.account.state == AccountState::Suspended {
         found.push(Attention {
-            badge: ("bad", "✕"),
+            badge: URGENT,
             title: "The account is suspended".to_owned(),
             about: "Every send is refused until the operator of this server activates the account."
                 .to_owned(),
@@ -175,7 +180,7 @@ fn attention(row: &AccountRow, domains: &[DomainRow]) -> Vec<Attention> {
     }
     if row.balance.0 <= 0 {
         found.push(Attention {
-            badge: ("bad", "✕"),
+            badge: URGENT,
             title: "There are no credits left".to_owned(),
             about: "Sends are refused with INSUFFICIENT_BALANCE. The operator of this server grants credits.".to_owned(),
             link: Some("/app/credits".to_owned()),
@@ -184,17 +189,21 @@ fn attention(row: &AccountRow, domains: &[DomainRow]) -> Vec<Attention> {
     for it in domains {
         let badge = match it.domain.standing.phase {
             Phase::Verified => continue,
-            Phase::Pending | Phase::Warned => ("wait", "↻"),
-            Phase::Degraded | Phase::Failed => ("bad", "✕"),
+            Phase::Pending | Phase::Warned => LOOK,
+            Phase::Degraded | Phase::Failed => URGENT,
         };
         let missing = it.domain.standing.missing.join(", ");
         found.push(Attention {
             badge,
-            title: format!("{} is {}", it.domain.name, it.domain.standing.phase.as_str()),
+            title: format!(
+                "{} is {}",
+                shortened(&it.domain.name.to_string()),
+                it.domain.standing.phase.as_str()
+            ),
             about: if missing.is_empty() {
                 "DNS is looked at again soon.".to_owned()
             } else {
-                format!("Still to publish in DNS: {missing}.")
+                shortened(&format!("Still to publish in DNS: {missing}."))
             },
             link: Some(format!("/app/domains/{}", it.domain.id)),
         });

@@ -9,6 +9,7 @@ use super::form::{self, Form};
 use super::frame::{Frame, Place};
 use super::guard::{Theme, Visitor};
 use super::message::DecisionView;
+use super::messages::{Tab, tabs};
 use super::response::{Failure, page};
 use super::state::Dashboard;
 use super::words::When;
@@ -33,6 +34,7 @@ struct RefusalLine {
 struct RefusalsPage {
     frame: Frame,
     query: String,
+    tabs: Vec<Tab>,
     lines: Vec<RefusalLine>,
     is_first_page: bool,
     first: String,
@@ -75,6 +77,8 @@ pub async fn list(
         frame: Frame::of(&dashboard, &visitor, Place::Messages).await?,
         lines: found.decisions.into_iter().map(|it| RefusalLine::of(it, now)).collect(),
         is_first_page: after.is_none(),
+        // The word of this search is a code, which finds no message.
+        tabs: tabs("", None),
         first: link(&query, ""),
         looked_to: found.next.filter(|_| is_short).map(|id| When::of(id.made_at(), now)),
         next: found.next.map(|id| link(&query, &id.to_string())),

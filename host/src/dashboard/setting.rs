@@ -15,7 +15,6 @@ pub struct Setting {
     pub value: String,
     /// Where it comes from: the environment, the file, or nowhere, so that the default holds.
     pub source: String,
-    pub is_default: bool,
 }
 
 /// All of them. A reload replaces them.

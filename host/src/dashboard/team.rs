@@ -35,7 +35,8 @@ struct MemberLine {
 struct TeamPage {
     frame: Frame,
     members: Vec<MemberLine>,
-    roles: [(Role, &'static str); 3],
+    /// Each with its name, and what it may.
+    roles: [(Role, &'static str, &'static str); 3],
     email: String,
     role: Role,
     fault: Option<String>,
@@ -51,10 +52,10 @@ struct RemovePage {
     fault: Option<String>,
 }
 
-const ROLES: [(Role, &str); 3] = [
-    (Role::ReadOnly, "sees all of it and changes nothing"),
-    (Role::Member, "works with messages, templates and suppressions"),
-    (Role::Owner, "also has keys, domains, webhooks and people"),
+const ROLES: [(Role, &str, &str); 3] = [
+    (Role::ReadOnly, "Read-only", "Sees all of it and changes nothing."),
+    (Role::Member, "Member", "Works with messages, templates and suppressions."),
+    (Role::Owner, "Owner", "Also has keys, domains, webhooks and people."),
 ];
 
 impl MemberLine {

@@ -13,7 +13,7 @@ use super::guard::{Submitted, Theme, Visitor};
 use super::live::Asked;
 use super::response::{Failure, page, sentence, to, with_status};
 use super::state::Dashboard;
-use super::templates::{Author, Drafted, count, failed, place, state};
+use super::templates::{Author, AuthorView, Drafted, count, failed, place, state};
 use super::words::When;
 use crate::authoring::breaking::BreakingChange;
 use crate::authoring::error::AuthoringError;
@@ -69,8 +69,8 @@ struct TemplatePage {
     name: String,
     description: String,
     state: (&'static str, &'static str, &'static str),
-    published: Option<(u64, When, String)>,
-    draft: Option<(When, String)>,
+    published: Option<(u64, When, AuthorView)>,
+    draft: Option<(When, AuthorView)>,
     can_archive: bool,
     can_delete: bool,
     locales: Vec<String>,
@@ -114,9 +114,20 @@ async fn template_page(
     let now = api.clock.now();
     let sent = api.authoring.sent(row.owner, row.kind).await.map_err(failed)?;
     let sent = sent.get(row.slug.as_str()).copied().unwrap_or(0);
-    let published = row.published.as_ref().map(|it| {
-        (it.revision, When::of(it.created_at, now), it.author.clone().unwrap_or_default())
-    });
+    let published = match &row.published {
+        Some(it) => {
+            let by = AuthorView::of(dashboard, visitor, it.author.as_deref()).await?;
+            Some((it.revision, When::of(it.created_at, now), by))
+        }
+        None => None,
+    };
+    let draft = match &row.draft {
+        Some(it) => {
+            let by = AuthorView::of(dashboard, visitor, Some(&it.by)).await?;
+            Some((When::of(it.at, now), by))
+        }
+        None => None,
+    };
     let own = source.default_locale().to_string();
     let others = source.locales.keys().map(ToString::to_string).filter(|it| *it != own);
     let recipients = api.authoring.test_recipients(visitor.account()?).await.map_err(failed)?;
@@ -128,7 +139,7 @@ async fn template_page(
         description: source.description.clone(),
         state: state(row),
         published,
-        draft: row.draft.as_ref().map(|it| (When::of(it.at, now), it.by.clone())),
+        draft,
         can_archive: row.published.is_some() && row.archived_at.is_none(),
         can_delete: !row.is_sent,
         locales: std::iter::once(own.clone()).chain(others).collect(),

@@ -17,6 +17,7 @@ use crate::api::templates::refused::refused;
 use crate::authoring::error::AuthoringError;
 use crate::authoring::{self, Usage, folder, newest};
 use crate::clock::Timestamp;
+use crate::id::KeyId;
 use crate::store::{TemplateOwner, TemplateRow};
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
@@ -36,6 +37,14 @@ pub struct Drafted {
     pub visitor: Visitor,
     pub form: Form,
     _memory: Memory,
+}
+
+/// Who wrote a draft or published a version.
+#[derive(Debug, Clone)]
+pub struct AuthorView {
+    /// The person's address, or what the key is called.
+    pub name: String,
+    pub is_key: bool,
 }
 
 #[derive(Debug)]
@@ -86,6 +95,23 @@ impl Author {
     /// As versions name the person.
     pub fn name(&self) -> &str {
         &self.0
+    }
+}
+
+impl AuthorView {
+    /// Of the name in a draft or a version, where a key stands by its identifier.
+    pub async fn of(
+        dashboard: &Dashboard,
+        visitor: &Visitor,
+        name: Option<&str>,
+    ) -> Result<Self, Failure> {
+        let name = name.unwrap_or_default();
+        let Ok(id) = name.parse::<KeyId>() else {
+            return Ok(Self { name: name.to_owned(), is_key: false });
+        };
+        let account = visitor.account()?;
+        let key = dashboard.api.store.key(id).await?.filter(|it| it.account_id == account);
+        Ok(Self { name: key.map_or_else(|| name.to_owned(), |it| it.name), is_key: true })
     }
 }
 
@@ -244,5 +270,7 @@ fn starters() -> Result<Vec<Starter>, Failure> {
         name: folder.source.name.clone(),
         description: folder.source.description.clone(),
     };
-    Ok(all.iter().map(starter).collect())
+    let mut starters: Vec<Starter> = all.iter().map(starter).collect();
+    starters.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(starters)
 }

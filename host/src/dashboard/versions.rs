@@ -1,5 +1,7 @@
 //! Versions of a template: who published what, what differs, and the way back.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -10,7 +12,7 @@ use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
 use super::response::{Failure, page, to};
 use super::state::Dashboard;
-use super::templates::{Author, failed, place};
+use super::templates::{Author, AuthorView, failed, place};
 use super::words::When;
 use crate::authoring::preview::PreviewOf;
 
@@ -20,7 +22,7 @@ const LINES: u32 = 50;
 struct VersionLine {
     revision: u64,
     is_published: bool,
-    author: String,
+    author: AuthorView,
     note: String,
     at: When,
 }
@@ -69,16 +71,22 @@ pub async fn list(
     found.truncate(limit);
     let now = api.clock.now();
     let published = row.published.as_ref().map(|it| it.revision);
-    let lines: Vec<VersionLine> = found
-        .into_iter()
-        .map(|it| VersionLine {
+    let mut authors: BTreeMap<Option<String>, AuthorView> = BTreeMap::new();
+    let mut lines: Vec<VersionLine> = Vec::with_capacity(found.len());
+    for it in found {
+        let author = match authors.get(&it.author) {
+            Some(known) => known.clone(),
+            None => AuthorView::of(&dashboard, &visitor, it.author.as_deref()).await?,
+        };
+        authors.insert(it.author, author.clone());
+        lines.push(VersionLine {
             revision: it.revision,
             is_published: published == Some(it.revision) && row.archived_at.is_none(),
-            author: it.author.unwrap_or_default(),
+            author,
             note: it.note.unwrap_or_default(),
             at: When::of(it.created_at, now),
-        })
-        .collect();
+        });
+    }
     let last = lines.last().filter(|_| has_more).map(|it| it.revision);
     page(&VersionsPage {
         frame: Frame::of(&dashboard, &visitor, Place::Templates).await?,
@@ -108,7 +116,8 @@ pub async fn diff(
     let class = |line: &str| match line.as_bytes().first() {
         Some(b'+') => "added",
         Some(b'-') => "removed",
-        Some(b'@') => "note",
+        // The second is "\ No newline at end of file".
+        Some(b'@' | b'\\') => "note",
         Some(_) | None => "same",
     };
     let parts = diff.into_iter().map(|it| PartView {

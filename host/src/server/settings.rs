@@ -12,10 +12,9 @@ pub fn settings(config: &Config) -> Vec<Setting> {
     for (section, keys) in values.as_object().into_iter().flatten() {
         for (key, value) in keys.as_object().into_iter().flatten() {
             let variable = format!("WAXWING_{section}__{key}").to_uppercase();
-            let is_default = defaults[section][key] == *value;
             let source = match std::env::var_os(&variable) {
                 Some(_) => variable,
-                None if is_default => "default".to_owned(),
+                None if defaults[section][key] == *value => "default".to_owned(),
                 None => "configuration".to_owned(),
             };
             let value = match value {
@@ -27,7 +26,7 @@ pub fn settings(config: &Config) -> Vec<Setting> {
                 }
             };
             let (section, key) = (section.clone(), key.clone());
-            settings.push(Setting { section, key, value, source, is_default });
+            settings.push(Setting { section, key, value, source });
         }
     }
     settings

@@ -62,10 +62,10 @@ pub struct SentLately {
 }
 
 impl SentLately {
-    /// None where nothing was accepted.
+    /// Rounded; none where nothing was accepted.
     #[must_use]
     pub fn bounced_per_mille(self) -> Option<u64> {
-        (self.bounced * 1_000).checked_div(self.accepted)
+        (self.bounced * 1_000 + self.accepted / 2).checked_div(self.accepted)
     }
 }
 

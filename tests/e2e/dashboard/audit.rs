@@ -39,6 +39,10 @@ async fn a_change_is_written_down_with_who_what_and_where_from() {
     assert_eq!(rows.len(), 5, "{rows:?}");
     let of_network: Vec<Option<&str>> = rows.iter().map(|it| it.3.as_deref()).collect();
     assert_eq!(of_network.iter().filter(|it| **it == Some("127.0.0.1")).count(), 3, "{rows:?}");
+    // The server's page names the account, and says of which identifier that is.
+    let page = browser.get("/ops/audit").await;
+    let named = format!("title=\"{}\">Development</a>", account.id);
+    assert!(page.html.contains(&named) && page.html.contains("this machine"), "{}", page.html);
 }
 
 #[tokio::test]

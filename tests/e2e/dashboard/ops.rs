@@ -144,6 +144,9 @@ async fn a_plugin_is_activated_and_rolled_back_by_page() {
         "{}",
         refused.html
     );
+    let asked = browser.get(&format!("{path}/rollback")).await;
+    assert!(asked.html.contains("There is nothing to roll back to."), "{}", asked.html);
+    assert!(!asked.html.contains("button main danger"), "no button leads there: {}", asked.html);
     let before = browser.get(&format!("{path}/activate")).await.value("seen");
     server.install(PLAN, "?impact=ask", &component("price-one")).await;
     let waits = async || {
@@ -153,7 +156,9 @@ async fn a_plugin_is_activated_and_rolled_back_by_page() {
     until_async("the component waits", Duration::from_mins(2), waits).await;
     let page = browser.get(&path).await;
     assert!(page.html.contains("Waits for you"), "{}", page.html);
-    assert!(browser.get("/ops").await.html.contains("a component waits for you"));
+    let health = browser.get("/ops").await;
+    assert!(health.html.contains("a component waits for you"), "{}", health.html);
+    assert!(health.html.contains(&format!("<a href=\"{path}\">{PLAN}</a>")), "{}", health.html);
     let page = browser.get(&format!("{path}/activate")).await;
     assert!(page.html.contains("With the next call price-one"), "{}", page.html);
     let other = browser.submit(&format!("{path}/activate"), &[("seen", &before)]).await;

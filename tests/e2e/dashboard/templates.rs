@@ -127,6 +127,24 @@ async fn a_test_is_sent_from_the_page_which_links_to_its_message() {
 }
 
 #[tokio::test]
+async fn a_version_says_by_which_key_it_was_published() {
+    let server = Server::dev();
+    let account = server.dev_account();
+    let (id, key) = server.make_key(&account.id, &["--name", "Deploy", "--scope", "templates"]);
+    let new = json!({"slug": "mine", "draft": {"subject": "s", "html": "<p>Hello</p>"}});
+    let made = server.post("/v1/templates", &key, &new, &[]).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    let published = server.post("/v1/templates/mine/publish", &key, &json!({}), &[]).await;
+    assert!(matches!(published.status, 200 | 201), "{}", published.body);
+    let mut browser = Browser::of_dev(&server).await;
+    for path in [MINE.to_owned(), format!("{MINE}/versions")] {
+        let page = browser.get(&path).await;
+        assert!(page.html.contains("Deploy <span class=\"badge off\">key"), "{}", page.html);
+        assert!(!page.html.contains(&id), "{path}: {}", page.html);
+    }
+}
+
+#[tokio::test]
 async fn a_check_of_the_editor_answers_the_findings_alone() {
     let server = Server::dev();
     let mut browser = Browser::of_dev(&server).await;

@@ -128,7 +128,7 @@ impl AccountLine {
             is_empty: row.balance.0 <= 0,
             balance: number(row.balance.0),
             month: number(i64::try_from(row.sent_month).unwrap_or(i64::MAX)),
-            bounced: sent.bounced_per_mille().map(|it| format!("{}.{} %", it / 10, it % 10)),
+            bounced: sent.bounced_per_mille().map(|it| format!("{}.{}\u{202f}%", it / 10, it % 10)),
             is_risky: accounts::is_risky(sent),
             since: When::of(account.created_at, now),
         }
@@ -259,7 +259,7 @@ pub async fn grant(
     match credits::grant(&api.store, request, api.clock.now()).await {
         Ok(receipt) => {
             if !receipt.is_replayed {
-                let subject = format!("{account}: {plain}");
+                let subject = format!("{account}: {}", plain.parse::<i64>().map_or(plain, number));
                 record(&dashboard, &visitor, ("grant_credits", subject), Some(account)).await?;
             }
             Ok(done(&format!("/ops/accounts/{account}"), "granted"))

@@ -37,6 +37,8 @@ struct Check {
     seen: String,
     /// What to do; none where nothing is to be done.
     fix: Option<String>,
+    /// The slots whose pages say more.
+    slots: Vec<String>,
 }
 
 #[derive(Template)]
@@ -54,7 +56,7 @@ struct HealthPage {
 #[derive(Debug)]
 struct Section {
     name: String,
-    /// How many have another value than the default.
+    /// How many are set, and be it to the default.
     set: usize,
     settings: Vec<Setting>,
 }
@@ -65,15 +67,15 @@ const FAULT: (&str, &str, &str) = ("bad", "✕", "fault");
 
 impl Check {
     fn well(title: &'static str, seen: impl Into<String>) -> Self {
-        Self { badge: WELL, title, seen: seen.into(), fix: None }
+        Self { badge: WELL, title, seen: seen.into(), fix: None, slots: Vec::new() }
     }
 
     fn look(title: &'static str, seen: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { badge: LOOK, title, seen: seen.into(), fix: Some(fix.into()) }
+        Self { badge: LOOK, fix: Some(fix.into()), ..Self::well(title, seen) }
     }
 
     fn fault(title: &'static str, seen: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { badge: FAULT, title, seen: seen.into(), fix: Some(fix.into()) }
+        Self { badge: FAULT, fix: Some(fix.into()), ..Self::well(title, seen) }
     }
 }
 
@@ -96,7 +98,7 @@ pub async fn show(
     let troubled = api.store.domains_in_trouble(MAX_DOMAINS).await?;
     let slots = api.plugins.statuses().slots();
     let ends = dashboard.certificate.as_ref().map(CertificateEnd::ends);
-    let checks = vec![
+    let mut checks = vec![
         store,
         queue(gauges, now),
         certificate(ends, now),
@@ -104,6 +106,7 @@ pub async fn show(
         disk(&dashboard.data_dir, gauges),
         plugins(slots.iter().map(|(name, view)| (name.as_str(), view))),
     ];
+    checks.sort_by_key(|it| [FAULT, LOOK, WELL].iter().position(|badge| *badge == it.badge));
     page(&HealthPage {
         faults: checks.iter().filter(|it| it.fix.is_some()).count(),
         checks,
@@ -190,8 +193,10 @@ fn disk(data_dir: &Path, gauges: Gauges) -> Check {
 
 fn plugins<'a>(slots: impl Iterator<Item = (&'a str, &'a SlotStatus)>) -> Check {
     let (mut count, mut said, mut is_fault) = (0, Vec::new(), false);
+    let mut troubled = Vec::new();
     for (name, view) in slots {
         count += 1;
+        let before = said.len();
         let rejected = view.candidate.as_ref().and_then(|it| it.rejected.as_deref());
         if let Some(reason) = rejected {
             said.push(format!("{name} refused a component: {}", reason.trim_end_matches('.')));
@@ -207,12 +212,18 @@ fn plugins<'a>(slots: impl Iterator<Item = (&'a str, &'a SlotStatus)>) -> Check 
             is_fault = true;
             said.push(format!("{name} has nothing that works"));
         }
+        if said.len() > before {
+            troubled.push(name.to_owned());
+        }
     }
     if said.is_empty() {
         return Check::well("Plugins", format!("All {count} slots have what they need."));
     }
-    let (seen, fix) = (sentence(&said.join("; ")), "The page of the slot has the whole reason.");
-    if is_fault { Check::fault("Plugins", seen, fix) } else { Check::look("Plugins", seen, fix) }
+    let (seen, fix) = (sentence(&said.join("; ")), "The page of the slot has the whole reason:");
+    let title = "Plugins";
+    let check =
+        if is_fault { Check::fault(title, seen, fix) } else { Check::look(title, seen, fix) };
+    Check { slots: troubled, ..check }
 }
 
 fn size(bytes: u64) -> String {
@@ -229,7 +240,7 @@ fn by_section(all: &[Setting]) -> Vec<Section> {
     let sections = all.chunk_by(|one, other| one.section == other.section);
     let section = |settings: &[Setting]| Section {
         name: settings.first().map(|it| it.section.clone()).unwrap_or_default(),
-        set: settings.iter().filter(|it| !it.is_default).count(),
+        set: settings.iter().filter(|it| it.source != "default").count(),
         settings: settings.to_vec(),
     };
     sections.map(section).collect()

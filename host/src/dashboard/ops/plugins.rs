@@ -26,6 +26,7 @@ const LOG_LINES: usize = 50;
 const MAX_SHADOW: u32 = 100_000;
 /// Letters of a digest that tell one component from another.
 const SHORT_DIGEST: usize = 12;
+const NOTHING_BEFORE: &str = "There is nothing to roll back to.";
 
 /// What answers the calls of a slot, in a list.
 #[derive(Debug)]
@@ -94,7 +95,7 @@ struct ActiveView {
     calls: String,
     micros: String,
     trapped: u64,
-    gave_up: u64,
+    gave_up: String,
     inputs: usize,
     on_failure: &'static str,
     settings: Vec<SettingLine>,
@@ -132,6 +133,8 @@ struct OrderPage {
     title: String,
     about: Vec<String>,
     button: &'static str,
+    /// Whether there is something to order.
+    is_possible: bool,
     is_danger: bool,
     /// What waits, and what was there before, as the page says it.
     seen: String,
@@ -183,11 +186,11 @@ impl SlotLine {
             Standing::Empty => ("empty", ("off", "–")),
         };
         let wants = match &view.candidate {
-            Some(CandidateStatus { rejected: Some(_), .. }) => Some("a component was refused"),
-            Some(CandidateStatus { waits: Some(_), .. }) => Some("a component waits for you"),
-            Some(_) => Some("a component is being checked"),
-            None if view.is_unsaved => Some("the state is not on disk"),
-            None if !view.quarantined.is_empty() => Some("something is in quarantine"),
+            Some(CandidateStatus { rejected: Some(_), .. }) => Some("was refused"),
+            Some(CandidateStatus { waits: Some(_), .. }) => Some("waits for you"),
+            Some(_) => Some("being checked"),
+            None if view.is_unsaved => Some("not on disk"),
+            None if !view.quarantined.is_empty() => Some("quarantine"),
             None => None,
         };
         let identity = active.map(InstalledPlugin::identity);
@@ -222,7 +225,7 @@ impl ActiveView {
             calls: count(stats.calls()),
             micros: micros(active),
             trapped: stats.failed(),
-            gave_up: stats.gave_up(),
+            gave_up: count(stats.gave_up()),
             inputs: stats.inputs_in_quarantine(),
             on_failure: match active.config().on_failure {
                 OnFailure::Closed => "the send is refused, and nothing is charged",
@@ -369,7 +372,7 @@ pub async fn show(
             is_waiting || view.disabled || !view.quarantined.is_empty(),
             ("activate", "Activate…", "main"),
         ),
-        (view.previous.is_some() || !view.is_builtin, ("rollback", "Roll back…", "danger")),
+        (can_roll_back(&view), ("rollback", "Roll back…", "danger")),
         (view.standing() == Standing::Active && !view.is_builtin, ("disable", "Switch off…", "")),
     ];
     let orders = orders.into_iter().filter_map(|(may, order)| may.then_some(order)).collect();
@@ -462,6 +465,11 @@ pub async fn shadow(sent: SlotForm) -> Result<Response, Failure> {
     }
 }
 
+/// Whether something was there before what answers now.
+fn can_roll_back(view: &SlotStatus) -> bool {
+    view.previous.is_some() || !view.is_builtin
+}
+
 async fn order_page(
     dashboard: &Dashboard,
     visitor: &Visitor,
@@ -475,6 +483,7 @@ async fn order_page(
     } else {
         format!("Now {} ({}) answers its calls.", line.plugin, line.digest)
     };
+    let is_possible = wanted != Wanted::RollBack || can_roll_back(&view);
     let (title, then, button) = match wanted {
         Wanted::Activate => {
             let candidate = view.candidate.as_ref().map(CandidateView::of);
@@ -483,6 +492,9 @@ async fn order_page(
                 |it| format!("With the next call {} ({}) answers.", it.name, it.digest),
             );
             (format!("Activate what waits in {name}?"), then, "Activate")
+        }
+        Wanted::RollBack if !is_possible => {
+            (format!("Roll {name} back?"), NOTHING_BEFORE.to_owned(), "Roll back")
         }
         Wanted::RollBack => {
             let before = view.previous.as_ref().and_then(|it| it.digest.as_deref()).map(short);
@@ -505,6 +517,7 @@ async fn order_page(
         title,
         about: vec![running, then],
         button,
+        is_possible,
         is_danger: wanted != Wanted::Activate,
         seen: components(&view),
         fault,

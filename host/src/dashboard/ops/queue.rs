@@ -13,7 +13,7 @@ use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::Theme;
 use crate::dashboard::response::{Failure, page, sentence, to};
 use crate::dashboard::state::Dashboard;
-use crate::dashboard::words::{When, number};
+use crate::dashboard::words::{Marked, When, number};
 use crate::delivery::queue::why::{self, WhyDestination};
 use crate::fair_share::ShareOwner;
 use crate::message::address::EmailAddress;
@@ -28,7 +28,7 @@ struct DestinationLine {
     /// The name as a part of a path.
     link: String,
     messages: String,
-    leased: u32,
+    leased: String,
     oldest: Option<When>,
     why: String,
     until: Option<When>,
@@ -51,9 +51,9 @@ struct QueuePage {
 #[derive(Debug)]
 struct GroupLine {
     messages: String,
-    explanation: String,
+    explanation: Marked,
     until: Option<When>,
-    advice: Option<String>,
+    advice: Option<Marked>,
 }
 
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl DestinationLine {
         Self {
             link: part_of_path(&it.lane),
             messages: format!("{}{more}", number(i64::from(it.messages))),
-            leased: it.leased,
+            leased: number(i64::from(it.leased)),
             oldest: it.oldest_at.map(|at| When::of(at, now)),
             why: sentence(&group.explanation),
             until: it.first.until.map(|at| When::of(at, now)),
@@ -191,9 +191,9 @@ fn destination_page(
     let when = |text: &str| Timestamp::parse_rfc3339(text).map(|at| When::of(at, now));
     let groups = shown.groups.into_iter().map(|it| GroupLine {
         messages: number(i64::from(it.messages)),
-        explanation: sentence(&it.explanation),
+        explanation: Marked::of(&sentence(&it.explanation)),
         until: it.until.as_deref().and_then(when),
-        advice: it.advice.map(|it| sentence(&it)),
+        advice: it.advice.map(|it| Marked::of(&here(&it))),
     });
     let hosts = shown.hosts.into_iter().map(|it| {
         let health = serde_json::to_value(it.health).ok();
@@ -225,6 +225,18 @@ fn destination_page(
     }
 }
 
+/// An advice in words of the page, whose button does what a command does elsewhere.
+fn here(advice: &str) -> String {
+    let Some((before, _)) = advice.split_once("`waxwing message retry`") else {
+        return sentence(advice);
+    };
+    let button = "Try now, above, does not wait for it.";
+    match before.trim_end_matches("; ") {
+        "" => button.to_owned(),
+        before => format!("{} {button}", sentence(before)),
+    }
+}
+
 /// The name of a destination as the queue writes it; mail of test keys and sandbox domains is under `sandbox`.
 fn lane(destination: &str) -> Result<String, Failure> {
     if destination == "sandbox" {
@@ -237,4 +249,22 @@ fn lane(destination: &str) -> Result<String, Failure> {
 
 fn part_of_path(lane: &str) -> String {
     url::form_urlencoded::byte_serialize(lane.as_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_advice_names_the_button_in_place_of_the_command() {
+        assert_eq!(
+            here("see what they answer; `waxwing message retry` tries one message even now"),
+            "See what they answer. Try now, above, does not wait for it."
+        );
+        assert_eq!(
+            here("`waxwing message retry` tries it now"),
+            "Try now, above, does not wait for it."
+        );
+        assert_eq!(here("raise `connections`"), "Raise `connections`.");
+    }
 }
