@@ -434,25 +434,29 @@ fn said(row: &MessageRow, last: Option<&AttemptRow>, now: Timestamp) -> String {
         format!("; the next attempt is {} ({})", at.short, at.exact)
     });
     let reason = shortened(&row.reason);
+    // A reason that was cut ends in an ellipsis, and the sentence with it.
+    let end = if reason.ends_with('…') { "" } else { "." };
     let reason = reason.trim_end_matches('.');
     match row.state {
         MessageState::Delivered if last.is_some_and(|it| it.route == "sandbox") => {
             "The sandbox inbox has it: nothing has left this server.".to_owned()
         }
-        MessageState::Delivered => format!("The recipient's server{by} took it: {reason}."),
+        MessageState::Delivered => format!("The recipient's server{by} took it: {reason}{end}"),
         MessageState::Relayed => {
-            format!("The smarthost{by} took it, and delivers it from there: {reason}.")
+            format!("The smarthost{by} took it, and delivers it from there: {reason}{end}")
         }
         MessageState::Scheduled => format!("It waits for the time that its sender has set{then}."),
         MessageState::Queued => format!("It waits for its first attempt{then}."),
         MessageState::Sending => "It is being handed over at this moment.".to_owned(),
         MessageState::Deferred => format!("It was not taken for now: {reason}{then}."),
         MessageState::Bounced => {
-            format!("The recipient's server{by} refused it for good: {reason}.")
+            format!("The recipient's server{by} refused it for good: {reason}{end}")
         }
-        MessageState::Failed => format!("It could not be delivered, and is given up: {reason}."),
-        MessageState::Suppressed => format!("It was never sent: {reason}."),
-        MessageState::Canceled => format!("It was not sent: {reason}."),
+        MessageState::Failed => {
+            format!("It could not be delivered, and is given up: {reason}{end}")
+        }
+        MessageState::Suppressed => format!("It was never sent: {reason}{end}"),
+        MessageState::Canceled => format!("It was not sent: {reason}{end}"),
     }
 }
 

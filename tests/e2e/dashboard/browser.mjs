@@ -20,6 +20,9 @@ async function fits(page, path, width) {
       && !it.closest('pre, .said, .mails, .named, .crumbs, thead'))
     .map((it) => it.outerHTML.slice(0, 120)));
   faulty.push(...clipped.map((it) => `${path} at ${width} px clips ${it}`));
+  const beyond = await page.locator('main').evaluate((main) => [...main.querySelectorAll('.card > table')]
+    .map((it) => it.getBoundingClientRect().right - it.parentElement.getBoundingClientRect().right).filter((it) => it > 1));
+  faulty.push(...beyond.map((it) => `${path} at ${width} px has a table that is ${it} px wider than its card`));
 }
 
 // Types the body of a template: into the editor, or into the text area that stands there without scripts.
