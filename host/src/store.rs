@@ -56,7 +56,8 @@ pub(crate) mod test_data;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
@@ -74,7 +75,7 @@ pub use drive_while::drive_while;
 pub use error::StoreError;
 pub use event_kind::EventKind;
 pub use events::EventRow;
-pub use gauges::Gauges;
+pub use gauges::{FileGauges, Gauges};
 pub use grants::{Granted, NewGrant};
 pub use kept_answers::Origin;
 pub use message_details::{AttemptRow, MessageDetails, StoredMessage};
@@ -109,6 +110,7 @@ pub use webhooks::{
 };
 
 use commit::KeyUse;
+pub use database::Claim;
 use database::{Database, Row, Statement, column, sql};
 use events::EventIds;
 use identities::Identities;
@@ -125,13 +127,44 @@ pub struct Store {
     key_use: Arc<KeyUse>,
 }
 
+/// Where a store has its database.
+#[derive(Clone)]
+pub enum Place {
+    /// A file, made where it is missing.
+    File(PathBuf),
+    /// A database of a server, by its URL; its tables are made where they are missing.
+    Server(String),
+}
+
+impl From<&PathBuf> for Place {
+    fn from(file: &PathBuf) -> Self {
+        Self::File(file.clone())
+    }
+}
+
+impl From<&Path> for Place {
+    fn from(file: &Path) -> Self {
+        Self::File(file.to_owned())
+    }
+}
+
+impl fmt::Debug for Place {
+    /// A URL may hold a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(file) => f.debug_tuple("File").field(file).finish(),
+            Self::Server(_) => f.write_str("Server(…)"),
+        }
+    }
+}
+
 impl Store {
     /// Opens the database, makes it where it is missing, and brings its schema up to date.
     ///
     /// # Errors
     /// The database cannot be opened, or was written by a newer version of the server.
-    pub async fn open(file: &Path) -> Result<Self, StoreError> {
-        let db = database::open(file).await?;
+    pub async fn open(place: impl Into<Place>) -> Result<Self, StoreError> {
+        let db = database::open(&place.into()).await?;
         let salt = sql("-- event_salt\nSELECT value FROM upkeep WHERE name = 'event_salt'")
             .one(&db.readers)
             .await?;
@@ -146,18 +179,30 @@ impl Store {
     }
 
     /// Converts a database of an earlier version, which [`Self::open`] refuses. Only for the process that holds the
-    /// data directory; nobody else may have the file open.
+    /// data directory; nobody else may have the file open. A server has none.
     ///
     /// # Errors
     /// It was not converted, and is as it was.
-    pub async fn convert(file: &Path) -> Result<(), StoreError> {
-        database::convert(file).await
+    pub async fn convert(place: &Place) -> Result<(), StoreError> {
+        match place {
+            Place::File(file) => database::convert(file).await,
+            Place::Server(_) => Ok(()),
+        }
     }
 
-    /// Whether [`Self::open`] could open this file: a database, and not of a newer version of the server. Changes
+    /// Whether [`Self::open`] could open this: a database, and not of a newer version of the server. Changes
     /// nothing.
-    pub async fn check(file: &Path) -> Result<(), StoreError> {
-        database::check(file).await
+    pub async fn check(place: &Place) -> Result<(), StoreError> {
+        database::check(place).await
+    }
+
+    /// Takes the database for one server until what is answered is dropped. A file belongs to whoever holds its
+    /// directory.
+    ///
+    /// # Errors
+    /// Another server works with it, or the database failed.
+    pub async fn claim(place: &Place) -> Result<Claim, StoreError> {
+        database::claim(place).await
     }
 
     /// Whether the database can be written: a full disk can still be read.

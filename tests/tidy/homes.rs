@@ -3,7 +3,7 @@
 use crate::sources::{assert_no_violations, host_and_crates};
 
 /// What may stand only in some files, or in none: a text, and the beginnings of their paths.
-const HOMES: [(&str, &[&str]); 16] = [
+const HOMES: [(&str, &[&str]); 17] = [
     ("tokio::spawn", &[]),
     (".spawn(", &["server/tasks.rs", "plugin/runtime/ticker.rs", "plugin/runtime/compiler"]),
     ("SystemTime::now", &["clock.rs"]),
@@ -15,6 +15,7 @@ const HOMES: [(&str, &[&str]); 16] = [
     ("sqlx::", &["store/database", "store/embedded.rs", "store/error.rs", "inbox"]),
     ("rusqlite::", &["store/database", "store/error.rs"]),
     ("Sqlite", &["store/database", "store/embedded.rs", "inbox/store"]),
+    ("postgres::", &["store/database"]),
     ("store::embedded", &["store/database", "inbox/store"]),
     // The document of the API.
     (

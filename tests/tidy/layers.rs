@@ -54,11 +54,10 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "plugins",
                 "retention",
                 "smtp",
-                "store",
                 "webhooks",
             ],
-            // Has a secret, as smarthosts have.
-            &["people"],
+            // They have a secret, as smarthosts have.
+            &["people", "store"],
             &["sections"],
             &["changes", "listeners", "read"],
         ],

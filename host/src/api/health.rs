@@ -57,12 +57,16 @@ async fn measure_store(api: &Api) {
     }
     #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
     let float = |number: i64| number as f64;
-    let [oldest, waiting, bytes, free] = gauges.map_or([f64::NAN; 4], |it| {
-        let oldest = it.oldest_due.as_secs_f64();
-        [oldest, float(it.waiting), float(it.bytes), float(it.free_bytes)]
-    });
+    let [oldest, waiting] = gauges
+        .as_ref()
+        .map_or([f64::NAN; 2], |it| [it.oldest_due.as_secs_f64(), float(it.waiting)]);
     metrics::gauge!("waxwing_queue_oldest_due_seconds").set(oldest);
     metrics::gauge!("waxwing_queue_length").set(waiting);
-    metrics::gauge!("waxwing_database_bytes").set(bytes);
-    metrics::gauge!("waxwing_database_free_bytes").set(free);
+    let file = gauges.map_or(Some([f64::NAN; 2]), |it| {
+        it.file.map(|it| [float(it.bytes), float(it.free_bytes)])
+    });
+    if let Some([bytes, free]) = file {
+        metrics::gauge!("waxwing_database_bytes").set(bytes);
+        metrics::gauge!("waxwing_database_free_bytes").set(free);
+    }
 }

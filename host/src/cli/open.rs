@@ -67,7 +67,7 @@ impl Target {
     /// empty server.
     pub async fn open(&self) -> Result<Opened, CliError> {
         let config = self.config()?;
-        if !DataDir::has_database_at(&config.store.data_dir) {
+        if DataDir::existing_place(&config.store).is_none() {
             return Err(CliError::NoStore(config.store.data_dir));
         }
         self.open_at(config).await
@@ -82,14 +82,14 @@ impl Target {
     async fn open_at(&self, mut config: Config) -> Result<Opened, CliError> {
         config.log.filter = LogFilter::level(tracing::Level::WARN);
         telemetry::logs::start(&config.log);
-        let is_new = !DataDir::has_database_at(&config.store.data_dir);
+        let is_new = DataDir::existing_place(&config.store).is_none();
         let data = DataDir::open(&config.store.data_dir)?;
         data.warn_of_readers();
         if is_new {
             let directory = config.store.data_dir.display();
             tracing::warn!(%directory, "there was no data here; a new, empty store is made");
         }
-        let store = Store::open(&data.database()?).await?;
+        let store = Store::open(data.place(&config.store)?).await?;
         // What is said here stands above what a server has saved, unless that server runs.
         let runs = matches!(data.lock(), Err(DataDirError::Locked { .. }));
         if runs || (self.config.is_none() && !is_configured()) {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::delivery::Secret;
 use super::violations::Violations;
 
 /// `[store]`
@@ -12,6 +13,10 @@ use super::violations::Violations;
 pub struct Store {
     /// The directory of the database, the master key and the caches.
     pub data_dir: PathBuf,
+    /// A database of PostgreSQL 15 or later, as in `postgres://user:password@host:5432/waxwing`, in place of the one in
+    /// the directory. For one server.
+    #[serde(skip_serializing)]
+    pub url: Option<Secret>,
     /// Memory for published templates, in bytes of their texts; a template that is not in memory is read again when it
     /// is sent.
     pub template_memory_bytes: u64,
@@ -19,6 +24,13 @@ pub struct Store {
 
 impl Store {
     pub(super) fn check(&self, violations: &mut Violations<'_>) {
+        let is_url = |it: &Secret| {
+            ["postgres://", "postgresql://"].iter().any(|scheme| it.0.starts_with(scheme))
+        };
+        violations.must(
+            self.url.as_ref().is_none_or(is_url),
+            "store.url: as in postgres://user:password@host:5432/waxwing",
+        );
         violations.must(
             (1 << 20..=1 << 40).contains(&self.template_memory_bytes),
             "store.template_memory_bytes: 1048576 to 2^40",
@@ -28,6 +40,6 @@ impl Store {
 
 impl Default for Store {
     fn default() -> Self {
-        Self { data_dir: PathBuf::from("waxwing-data"), template_memory_bytes: 64 << 20 }
+        Self { data_dir: PathBuf::from("waxwing-data"), url: None, template_memory_bytes: 64 << 20 }
     }
 }

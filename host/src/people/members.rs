@@ -199,7 +199,7 @@ mod tests {
     #[tokio::test]
     async fn who_comes_at_once_comes_once_and_no_more_than_there_is_room() {
         let directory = tempfile::tempdir().expect("a directory");
-        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let store = crate::store::test_data::open(&directory).await;
         let account = test_data::open_account(&store, 5, NOW).await;
         let same = join_all((0..8).map(|_| join(&store, account, "ada"))).await;
         assert_eq!(same.iter().filter(|it| it.is_ok()).count(), 1, "{same:?}");

@@ -31,8 +31,8 @@ pub async fn check(reading: &Reading) -> Vec<String> {
             let data = DataDir::unopened(directory);
             faults.note(plugins::check_state(&data).err());
             faults.note(relay::check_self_signed(&config.smtp, &data).err());
-            if let Some(file) = data.existing_database() {
-                faults.note(Store::check(&file).await.err());
+            if let Some(place) = DataDir::existing_place(&config.store) {
+                faults.note(Store::check(&place).await.err());
             }
         }
         faults.note(found);

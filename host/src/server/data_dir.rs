@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 
 use super::directory::{self, UnusableDirectory};
+use crate::config;
 use crate::id::fill_random;
 use crate::mail::verp::Verp;
+use crate::store::Place;
 use crate::store::seal::{Purpose, derived_key};
 
 const DATABASE: &str = "waxwing.db";
@@ -202,16 +204,21 @@ impl DataDir {
         self.private_file(DATABASE)
     }
 
-    /// The database, where it is made already.
-    #[must_use]
-    pub fn existing_database(&self) -> Option<PathBuf> {
-        Some(self.file(DATABASE)).filter(|it| it.exists())
+    /// Where the store has its database: at the server that is configured, or in this directory.
+    pub fn place(&self, config: &config::Store) -> Result<Place, DataDirError> {
+        match &config.url {
+            Some(url) => Ok(Place::Server(url.0.clone())),
+            None => self.database().map(Place::File),
+        }
     }
 
-    /// Whether there is a database in that directory, which may not exist.
+    /// The same; none where it is still to be made in this directory.
     #[must_use]
-    pub fn has_database_at(path: &Path) -> bool {
-        path.join(DATABASE).exists()
+    pub fn existing_place(config: &config::Store) -> Option<Place> {
+        match &config.url {
+            Some(url) => Some(Place::Server(url.0.clone())),
+            None => Some(config.data_dir.join(DATABASE)).filter(|it| it.exists()).map(Place::File),
+        }
     }
 
     /// The sandbox inbox; as for the database.

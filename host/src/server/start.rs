@@ -40,9 +40,9 @@ use crate::journey::commit::batch;
 use crate::journey::commit::decide::Rules;
 use crate::people::People;
 use crate::plugin::Plugins;
-use crate::store::Store;
 use crate::store::facts::Facts;
 use crate::store::seal::{Purpose, Seal};
+use crate::store::{Claim, Place, Store};
 use crate::telemetry;
 use crate::upkeep::retention::{Kept, Retention};
 use crate::upkeep::verify_domains::Verifier;
@@ -84,6 +84,7 @@ pub struct RunningServer {
     broken: CancellationToken,
     pub(super) reloader: Reloader,
     _lock: Lock,
+    _claim: Claim,
 }
 
 /// Starts everything; when this answers, everything listens.
@@ -99,7 +100,9 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let (clock, data) = (Clock::system(), DataDir::open(&config.store.data_dir)?);
     let lock = data.lock()?;
     let metrics = telemetry::metrics::start()?;
-    let store = store(config, &data, &clock).await?;
+    let place = data.place(&config.store)?;
+    let claim = Store::claim(&place).await?;
+    let store = store(config, (&data, &place), &clock).await?;
     let seal = Arc::new(Seal::new(&data.master_key()?, Purpose::Samples));
     let options = plugins::options(config, &data)?;
     let (plugins, plugin_supervisor) = Plugins::start(options, clock.clone()).await?;
@@ -204,6 +207,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         broken,
         reloader: Reloader::new(limits, routes, configured, settings),
         _lock: lock,
+        _claim: claim,
     })
 }
 
@@ -230,11 +234,14 @@ fn rules(config: &Config) -> Rules {
 }
 
 /// Opens the store, converted where an earlier version wrote it, and recovers from a crash: leases of the run before are released, and due times are corrected.
-async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, StartError> {
+async fn store(
+    config: &Config,
+    (data, place): (&DataDir, &Place),
+    clock: &Clock,
+) -> Result<Store, StartError> {
     data.warn_of_readers();
-    let file = data.database()?;
-    Store::convert(&file).await?;
-    let store = Store::open(&file).await?;
+    Store::convert(place).await?;
+    let store = Store::open(place.clone()).await?;
     master_key::verify(data, &store).await?;
     cli_settings::save_for_cli(config, &store).await?;
     let now = clock.now();

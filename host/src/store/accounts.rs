@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Store;
-use super::database::{Row, Statement, Tx, column, inconsistent, json, moment, sql, word};
+use super::database::{Row, Statement, Tx, column, either, inconsistent, json, moment, sql, word};
 use crate::account::brand::{Brand, BrandChanges, BrandField};
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
@@ -274,8 +274,14 @@ impl Store {
     ) -> Result<Brand, StoreError> {
         let values: BTreeMap<&str, Option<&str>> =
             changes.iter().map(|(field, value)| (field.variable(), value)).collect();
-        let row = sql("-- change_brand: a null in the patch takes a member away (RFC 7396)
-             UPDATE accounts SET brand = json_patch(brand, $1) WHERE id = $2 RETURNING brand")
+        let row = sql(either(
+            "-- change_brand: a null in the patch takes a member away (RFC 7396)
+             UPDATE accounts SET brand = json_patch(brand, $1) WHERE id = $2 RETURNING brand",
+            "-- postgres: change_brand: a null in the patch takes a member away (RFC 7396)
+             UPDATE accounts
+             SET brand = CAST(jsonb_strip_nulls(CAST(brand AS JSONB) || CAST(CAST($1 AS TEXT) AS JSONB)) AS TEXT)
+             WHERE id = $2 RETURNING brand",
+        ))
         .json(&values)
         .bind(id)
         .optional(&self.db.writer)
@@ -322,7 +328,8 @@ impl Store {
         // From one entry to the one before it: no index by account is kept.
         let rows = sql("-- ledger
              WITH RECURSIVE entries (id, kind, amount, messages, message_id, reason, created_at, previous, number) AS (
-                 SELECT l.id, l.kind, l.amount, l.messages, l.message_id, l.reason, l.created_at, l.previous, 1
+                 SELECT l.id, l.kind, l.amount, l.messages, l.message_id, l.reason, l.created_at, l.previous,
+                        CAST(1 AS BIGINT)
                  FROM ledger l
                  WHERE l.id = coalesce($3, (SELECT last_entry FROM accounts WHERE id = $1)) AND l.account_id = $1
                  UNION ALL

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::Store;
-use super::database::{Row, Statement, args, column, inserts, moment, sql, to_json};
+use super::database::{Row, Statement, args, column, inserts, moment, sql};
 use super::identities::Added;
 use super::records::PluginDecision;
 use super::scan_batches::ScanBatches;
@@ -324,9 +324,15 @@ fn matching(
         query.push(" AND m.outcome = ").push_bind(outcome.clone());
     }
     if let Some(plugins) = plugins {
-        query.push(" AND EXISTS (SELECT 1 FROM json_each(").push(plugins_of);
-        query.push(") AS decided WHERE decided.value ->> 0 IN (SELECT value FROM json_each(");
-        query.push_bind(to_json(plugins)).push(")))");
+        query.push_either(
+            " AND EXISTS (SELECT 1 FROM json_each(",
+            " AND EXISTS (SELECT 1 FROM json_array_elements(CAST(",
+        );
+        query.push(plugins_of).push_either(
+            ") AS decided WHERE decided.value ->> 0",
+            " AS JSON)) AS decided (value) WHERE CAST(decided.value ->> 0 AS BIGINT)",
+        );
+        query.push_numbers(plugins).push(")");
     }
     query.push(" ORDER BY m.id DESC LIMIT ").push_bind(limit);
     query

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Store;
-use super::database::{Row, Tx, column, json, sql};
+use super::database::{Row, Tx, column, either, json, sql};
 use super::domain_keys;
 use super::domains::{DomainRow, domain_row, has_one_of};
 use super::events::{About, EventRow, record_event};
@@ -248,10 +248,16 @@ impl Store {
         .one(&self.db.readers)
         .await?;
         let Some(last) = column::<Option<DomainId>>(&row, "last")? else { return Ok(None) };
-        sql("-- hasten_domain_checks
+        sql(either(
+            "-- hasten_domain_checks
              UPDATE domain_checks
              SET number = number + 1, next_at = min(next_at, $1 + abs(random() % $2))
-             WHERE domain_id > $3 AND domain_id <= $4 AND next_at IS NOT NULL")
+             WHERE domain_id > $3 AND domain_id <= $4 AND next_at IS NOT NULL",
+            "-- postgres: hasten_domain_checks
+             UPDATE domain_checks
+             SET number = number + 1, next_at = least(next_at, $1 + CAST(floor(random() * CAST($2 AS BIGINT)) AS BIGINT))
+             WHERE domain_id > $3 AND domain_id <= $4 AND next_at IS NOT NULL",
+        ))
         .bind(now.millis())
         .bind(i64::try_from(over.as_millis()).unwrap_or(i64::MAX).max(1))
         .bind(after)

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::Store;
-use super::database::{Row, Tx, column, inconsistent, json, sql};
+use super::database::{Row, Sql, Tx, column, either, inconsistent, json, sql};
 use crate::clock::Timestamp;
 use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::name::DomainName;
@@ -75,7 +75,8 @@ impl Store {
 }
 
 /// The statement that finds the signing keys of a domain of an account, in one row.
-pub const SIGNING_KEYS: &str = "-- signing_keys
+pub const SIGNING_KEYS: Sql = either(
+    "-- signing_keys
     SELECT d.id, d.phase,
            (SELECT json_group_array(json_object('selector', selector, 'algorithm', algorithm,
                                                 'sealed', hex(private_key))
@@ -86,7 +87,21 @@ pub const SIGNING_KEYS: &str = "-- signing_keys
             WHERE c.domain_id = d.id AND r.value ->> 'id' = 'return-path'
               AND r.value ->> 'type' = 'CNAME' AND f.value ->> 'id' = 'return-path'
               AND f.value ->> 'wasSatisfied') AS return_path
-    FROM domains d WHERE d.account_id = $1 AND d.name = $2";
+    FROM domains d WHERE d.account_id = $1 AND d.name = $2",
+    "-- postgres: signing_keys
+    SELECT d.id, d.phase,
+           (SELECT CAST(coalesce(json_agg(json_build_object('selector', selector, 'algorithm', algorithm,
+                                                            'sealed', encode(private_key, 'hex'))
+                                          ORDER BY algorithm DESC), '[]') AS TEXT)
+            FROM dkim_keys k WHERE k.domain_id = d.id AND phase = 'signing') AS keys,
+           (SELECT r.value ->> 'name'
+            FROM domain_checks c, json_array_elements(CAST(d.requirements AS JSON)) r,
+                 json_array_elements(CAST(c.findings AS JSON)) f
+            WHERE c.domain_id = d.id AND r.value ->> 'id' = 'return-path'
+              AND r.value ->> 'type' = 'CNAME' AND f.value ->> 'id' = 'return-path'
+              AND f.value ->> 'wasSatisfied' = 'true' LIMIT 1) AS return_path
+    FROM domains d WHERE d.account_id = $1 AND d.name = $2",
+);
 
 /// Reads a row of [`SIGNING_KEYS`].
 pub fn signing_keys_row(row: &Row) -> Result<SigningKeys, StoreError> {

@@ -31,6 +31,11 @@ pub enum DriverError {
     /// A full disk, or an I/O error, which an earlier statement met.
     #[error("the database has rolled the transaction back")]
     RolledBack,
+    /// The connection broke between the COMMIT and its answer.
+    #[error(
+        "whether the transaction was written is not known: the answer to its COMMIT did not come: {0}"
+    )]
+    Unknown(sqlx::Error),
     #[error("this transaction only reads")]
     ReadsOnly,
     #[error("there is no row")]
@@ -77,6 +82,34 @@ pub enum ConversionError {
     Database(#[from] rusqlite::Error),
 }
 
+/// Why the server of a database cannot be worked with. None of them shows a password.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    #[error(
+        "store.url is not an address of a database; write it as in \
+         postgres://user:password@database.example.com:5432/waxwing"
+    )]
+    Url,
+    #[error("the database server ({server}) cannot be reached: {source}")]
+    Unreachable { server: String, source: sqlx::Error },
+    #[error("the database server ({server}) is PostgreSQL {version}; Waxwing needs 15 or later")]
+    Old { server: String, version: String },
+    #[error("the database ({server}) has the encoding {encoding}; make one with ENCODING 'UTF8'")]
+    Encoding { server: String, encoding: String },
+    #[error(
+        "the database server ({server}) is a standby, which cannot be written; name the primary in store.url"
+    )]
+    Standby { server: String },
+    #[error(
+        "another waxwing works with the database ({server}); stop it, or name another database in store.url"
+    )]
+    InUse { server: String },
+    #[error(
+        "the user of store.url may not make tables in the database ({server}): {source}; make it the database's owner"
+    )]
+    Rights { server: String, source: sqlx::Error },
+}
+
 /// The database did not do, or does not hold, what it should.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -110,6 +143,8 @@ pub enum StoreError {
     Earlier,
     #[error(transparent)]
     Conversion(#[from] ConversionError),
+    #[error(transparent)]
+    Server(#[from] ServerError),
     #[error("there is already a {noun} `{name}`")]
     Exists { noun: &'static str, name: String },
     #[error("there is no {noun} `{name}`")]
@@ -154,7 +189,12 @@ impl StoreError {
     /// Whether a constraint of the database, and not its health, is what refused.
     #[must_use]
     pub fn is_constraint(&self) -> bool {
-        let Self::Database { source: DriverError::Inline(error), .. } = self else { return false };
-        error.sqlite_error().is_some_and(|error| CONSTRAINTS.contains(&error.extended_code))
+        let Self::Database { source, .. } = self else { return false };
+        if let DriverError::Inline(error) = source {
+            return error.sqlite_error().is_some_and(|it| CONSTRAINTS.contains(&it.extended_code));
+        }
+        // Class 23 of SQLSTATE: integrity constraint violation.
+        matches!(source, DriverError::Pooled(sqlx::Error::Database(error))
+            if error.code().is_some_and(|it| it.starts_with("23")))
     }
 }

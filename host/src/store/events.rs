@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Store;
-use super::database::{Row, Tx, args, column, inconsistent, inserts, moment, parsed, sql};
+use super::database::{Row, Tx, args, column, either, inconsistent, inserts, moment, parsed, sql};
 use super::event_kind::{EventKind, SubjectKind};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, DomainId, EventId, Identifier, MessageId, TemplateId, WebhookId};
@@ -105,14 +105,20 @@ pub async fn add_bounce_facts(
     facts: &BounceFacts,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    sql(
+    sql(either(
         "-- add_bounce_facts
          UPDATE events SET facts = json_set($2, '$.suppressed', json(CASE WHEN EXISTS (
              SELECT 1 FROM messages m JOIN suppressions s
                  ON s.account_id = m.account_id AND s.address = $4
              WHERE m.id = $1 AND (s.expires_at IS NULL OR s.expires_at > $3)) THEN 'true' ELSE 'false' END))
          WHERE subject = $1 AND type = $5",
-    )
+        "-- postgres: add_bounce_facts
+         UPDATE events SET facts = left($2, -1) || ',\"suppressed\":' || CASE WHEN EXISTS (
+             SELECT 1 FROM messages m JOIN suppressions s
+                 ON s.account_id = m.account_id AND s.address = $4
+             WHERE m.id = $1 AND (s.expires_at IS NULL OR s.expires_at > $3)) THEN 'true}' ELSE 'false}' END
+         WHERE subject = $1 AND type = $5",
+    ))
     .bind(message)
     .json(facts)
     .bind(now.millis())

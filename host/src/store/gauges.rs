@@ -15,6 +15,13 @@ pub struct Gauges {
     pub oldest_due: Duration,
     /// Messages that wait for an attempt or a moment.
     pub waiting: i64,
+    /// None of a database that a server keeps, which has gauges of its own.
+    pub file: Option<FileGauges>,
+}
+
+/// How the file stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileGauges {
     /// Bytes of the database, without its write-ahead log.
     pub bytes: i64,
     /// Bytes of it that are free, and used before it grows.
@@ -46,13 +53,21 @@ impl Store {
     pub async fn gauges(&self, now: Timestamp) -> Result<Gauges, StoreError> {
         let queue = sql(QUEUE).bind(now.millis()).one(&self.db.pages).await?;
         let waiting = sql(WAITING).one(&self.db.pages).await?;
-        let file = sql(FILE).one(&self.db.pages).await?;
+        let file = match self.db.file() {
+            Some(_) => Some(sql(FILE).one(&self.db.pages).await?),
+            None => None,
+        };
+        let file = file.map(|row| {
+            Ok::<_, StoreError>(FileGauges {
+                bytes: column(&row, "bytes")?,
+                free_bytes: column(&row, "free")?,
+            })
+        });
         let due = column::<Option<i64>>(&queue, "due")?.map(Timestamp::from_millis);
         Ok(Gauges {
             oldest_due: due.map_or(Duration::ZERO, |due| due.until(now)),
             waiting: column(&waiting, "waiting")?,
-            bytes: column(&file, "bytes")?,
-            free_bytes: column(&file, "free")?,
+            file: file.transpose()?,
         })
     }
 }

@@ -7,9 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::Store;
-use super::database::{
-    Row, Statement, column, json_or_empty, moment, moment_or_none, sql, to_json, word,
-};
+use super::database::{Row, Statement, column, json_or_empty, moment, moment_or_none, sql, word};
 use super::scan_batches::ScanBatches;
 use crate::account::key::Mode;
 use crate::clock::Timestamp;
@@ -287,19 +285,26 @@ fn push_filter(query: &mut Statement<'_>, account: AccountId, filter: &MessageFi
         query.push(" AND m.sender = ").push_bind(from.to_string());
     }
     if !filter.states.is_empty() {
-        query.push(" AND m.state IN (SELECT value FROM json_each(");
-        query.push_bind(to_json(&filter.states)).push("))");
+        query.push(" AND m.state").push_list(&filter.states);
     }
     if let Some(template) = &filter.template {
         query.push(" AND m.template_slug = ").push_bind(template.clone());
     }
     if let Some(tag) = &filter.tag {
-        query.push(" AND EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ");
+        query.push_either(
+            " AND EXISTS (SELECT 1 FROM json_each(m.tags) AS tag WHERE tag.value = ",
+            " AND EXISTS (SELECT 1 FROM json_array_elements_text(CAST(m.tags AS JSON)) AS tag (value)
+                  WHERE tag.value = ",
+        );
         query.push_bind(tag.clone()).push(")");
     }
     if let Some(subject) = &filter.subject {
-        query.push(" AND instr(lower(m.subject), ").push_bind(subject.to_ascii_lowercase());
-        query.push(") > 0");
+        // Only the letters A to Z have two cases, in every language.
+        query.push_either(
+            " AND instr(lower(m.subject), ",
+            " AND strpos(lower(m.subject COLLATE \"C\"), ",
+        );
+        query.push_bind(subject.to_ascii_lowercase()).push(") > 0");
     }
     if let Some(since) = filter.since {
         query.push(" AND m.created_at >= ").push_bind(since.millis());
@@ -309,12 +314,16 @@ fn push_filter(query: &mut Statement<'_>, account: AccountId, filter: &MessageFi
     }
     if !filter.domains.is_empty() {
         // The last `@` is the one that counts, also behind a quoted local part.
-        query.push(" AND EXISTS (SELECT 1 FROM json_each(").push_bind(to_json(&filter.domains));
-        query.push(") WHERE substr(m.sender, length(m.sender) - length(value)) = '@' || value)");
+        query.push_either(
+            " AND EXISTS (SELECT 1 FROM json_each(",
+            " AND EXISTS (SELECT 1 FROM unnest(",
+        );
+        query.push_texts(&filter.domains).push_either(") AS allowed", ") AS allowed (value)");
+        query.push(" WHERE substr(m.sender, length(m.sender) - length(allowed.value))");
+        query.push(" = '@' || allowed.value)");
     }
     if !filter.templates.is_empty() {
-        query.push(" AND m.template_slug IN (SELECT value FROM json_each(");
-        query.push_bind(to_json(&filter.templates)).push("))");
+        query.push(" AND m.template_slug").push_list(&filter.templates);
     }
 }
 
@@ -351,7 +360,7 @@ mod tests {
     #[tokio::test]
     async fn each_list_walks_its_index_from_hour_to_hour_and_sorts_nothing() {
         let directory = tempfile::tempdir().expect("a directory");
-        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let store = crate::store::test_data::open(&directory).await;
         let all = MessageFilter::default;
         let range = Range { upper: MessageId::MAX, lower: MessageId::MIN };
         for (filter, index) in [

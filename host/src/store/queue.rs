@@ -9,7 +9,9 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::{Value, json};
 
 use super::Store;
-use super::database::{Row, Tx, args, column, digits, each, inconsistent, parsed, sql};
+use super::database::{
+    Row, Sql, Tx, args, column, digits, each, either, inconsistent, parsed, sql,
+};
 use super::events::StateChange;
 use super::message_details::unpacked;
 use super::recheck_at_lease::{lease_facts, return_to_queue};
@@ -30,7 +32,8 @@ const DUE_SANDBOX_LANES: &str = "-- due_lanes: of the sandbox
     SELECT due_at, lane, account_id FROM lanes INDEXED BY lanes_of_sandbox
     WHERE lane = 'sandbox' AND due_at <= $1 AND (due_at, lane, account_id) > ($2, $3, $4)
     ORDER BY due_at, lane, account_id LIMIT $5";
-const DUE_IN: &str = "-- due_in
+const DUE_IN: Sql = either(
+    "-- due_in
     SELECT l.key AS lane_number, q.message_id, q.account_id, q.is_wanted, q.octets, q.lane, q.due_at,
            q.attempts, q.first_at
     FROM json_each($1) l
@@ -38,7 +41,18 @@ const DUE_IN: &str = "-- due_in
         SELECT message_id FROM queue INDEXED BY queue_of_lane
         WHERE lane = l.value ->> 0 AND account_id = unhex(l.value ->> 1) AND lease_owner IS NULL
           AND due_at <= $2 AND (due_at, message_id) > (l.value ->> 2, unhex(l.value ->> 3))
-        ORDER BY due_at, message_id LIMIT $3)";
+        ORDER BY due_at, message_id LIMIT $3)",
+    "-- postgres: due_in
+    SELECT l.number - 1 AS lane_number, q.message_id, q.account_id, q.is_wanted, q.octets, q.lane, q.due_at,
+           q.attempts, q.first_at
+    FROM json_array_elements(CAST(CAST($1 AS TEXT) AS JSON)) WITH ORDINALITY AS l (value, number)
+    JOIN LATERAL (
+        SELECT * FROM queue
+        WHERE lane = l.value ->> 0 AND account_id = decode(l.value ->> 1, 'hex') AND lease_owner IS NULL
+          AND due_at <= $2
+          AND (due_at, message_id) > (CAST(l.value ->> 2 AS BIGINT), decode(l.value ->> 3, 'hex'))
+        ORDER BY due_at, message_id LIMIT $3) q ON TRUE",
+);
 const NEXT_DUE: &str = "-- next_due
     SELECT min(due_at) AS due FROM (
         SELECT min(due_at) AS due_at FROM lanes INDEXED BY lanes_by_due

@@ -1,7 +1,7 @@
 //! Read-only queries for the queue list and `waxwing queue why`: what is queued, what it waits for, its last attempt.
 
 use super::Store;
-use super::database::{Row, column, moment_or_none, parsed, sql, word};
+use super::database::{Row, Sql, column, either, moment_or_none, parsed, sql, word};
 use super::queue::due;
 use crate::clock::Timestamp;
 use crate::id::MessageId;
@@ -25,10 +25,10 @@ const WAITING_IN: &str = "-- waiting_in
            count(*) AS messages, min(g.message_id) AS message_id, min(g.due_at) AS due_at,
            max(g.octets) AS octets, max(g.attempts) AS attempts, min(g.first_at) AS first_at, $1 AS lane
     FROM (SELECT * FROM (SELECT message_id, account_id, waits_for, due_at, is_wanted, octets, attempts,
-                                first_at, 0 AS is_leased
-                         FROM queue WHERE lane = $1 AND lease_owner IS NULL LIMIT $3)
+                                first_at, FALSE AS is_leased
+                         FROM queue WHERE lane = $1 AND lease_owner IS NULL LIMIT $3) AS waiting
           UNION ALL
-          SELECT message_id, account_id, waits_for, due_at, is_wanted, octets, attempts, first_at, 1
+          SELECT message_id, account_id, waits_for, due_at, is_wanted, octets, attempts, first_at, TRUE
           FROM queue WHERE lane = $1 AND lease_owner IS NOT NULL) g
     CROSS JOIN messages m ON m.id = g.message_id
     GROUP BY 1, 2, 3, 4, 5, 6, 7";
@@ -51,7 +51,7 @@ const DESTINATIONS: &str = "-- destinations
                     SELECT l.account_id FROM lanes l WHERE l.lane = names.lane ORDER BY l.due_at LIMIT 1)
                 ORDER BY q.due_at, q.message_id LIMIT 1) AS first,
                (SELECT count(*) FROM (SELECT 1 FROM queue q WHERE q.lane = names.lane AND q.lease_owner IS NULL
-                                      LIMIT $4)) AS messages,
+                                      LIMIT $4) AS counted) AS messages,
                (SELECT min(w.message_id) FROM (SELECT q.message_id FROM queue q
                                                WHERE q.lane = names.lane AND q.lease_owner IS NULL LIMIT $4) w) AS oldest,
                (SELECT count(*) FROM queue q WHERE q.lane = names.lane AND q.lease_owner IS NOT NULL) AS leased
@@ -62,7 +62,8 @@ const DESTINATIONS: &str = "-- destinations
     LEFT JOIN messages o ON o.id = f.oldest";
 
 /// The attempt of an expired lease was never recorded, so a message's last attempt can be the one before its count.
-const LAST_ATTEMPTS_IN: &str = "-- last_attempts_in
+const LAST_ATTEMPTS_IN: Sql = either(
+    "-- last_attempts_in
     SELECT a.route, a.host, a.code, a.enhanced, a.reply, max(a.ended_at) AS ended_at
     FROM (SELECT * FROM (SELECT message_id, attempts FROM queue
                          WHERE lane = $1 AND lease_owner IS NULL LIMIT $2)
@@ -70,7 +71,17 @@ const LAST_ATTEMPTS_IN: &str = "-- last_attempts_in
           SELECT message_id, attempts FROM queue WHERE lane = $1 AND lease_owner IS NOT NULL) q
     CROSS JOIN attempts a
         ON a.message_id = q.message_id AND a.number BETWEEN q.attempts - 1 AND q.attempts
-    GROUP BY a.route";
+    GROUP BY a.route",
+    "-- postgres: last_attempts_in
+    SELECT DISTINCT ON (a.route) a.route, a.host, a.code, a.enhanced, a.reply, a.ended_at
+    FROM (SELECT * FROM (SELECT message_id, attempts FROM queue
+                         WHERE lane = $1 AND lease_owner IS NULL LIMIT $2) AS waiting
+          UNION ALL
+          SELECT message_id, attempts FROM queue WHERE lane = $1 AND lease_owner IS NOT NULL) q
+    JOIN attempts a
+        ON a.message_id = q.message_id AND a.number BETWEEN q.attempts - 1 AND q.attempts
+    ORDER BY a.route, a.ended_at DESC",
+);
 
 /// A message that is still to be delivered, as its row says.
 #[derive(Debug, Clone)]

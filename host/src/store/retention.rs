@@ -33,7 +33,7 @@ pub struct Walked<P> {
 
 /// The states that are not final stand in the text: only so SQLite knows the index (`tests/states`).
 pub const FINISHED_WITH_CONTENT: &str = "-- drop_content: which
-    SELECT m.id, coalesce(length(b.bytes), 0) AS bytes
+    SELECT m.id, CAST(coalesce(length(b.bytes), 0) AS BIGINT) AS bytes
     FROM messages m LEFT JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
     WHERE m.content_dropped_at IS NULL
       AND m.state NOT IN ('queued', 'scheduled') AND m.state NOT IN ('sending', 'deferred')
@@ -100,8 +100,8 @@ const DROP_COUNTS: &str = "-- drop_counts
 /// Account by account, by the key: in the other order it would read all periods.
 const DROP_PERIODS: &str = "-- drop_counts: periods
     DELETE FROM periods WHERE (account_id, period) IN
-        (SELECT p.account_id, p.period FROM accounts a CROSS JOIN periods p
-         WHERE p.account_id = a.id AND p.period < $1 LIMIT $2)";
+        (SELECT p.account_id, p.period FROM accounts a CROSS JOIN periods p ON p.account_id = a.id
+         WHERE p.period < $1 LIMIT $2)";
 
 const DROP_SUPPRESSIONS: &str = "-- drop_suppressions
     DELETE FROM suppressions WHERE (account_id, address) IN
@@ -247,7 +247,7 @@ impl Store {
         }
         let mut tx = self.db.begin("drop_events").await?;
         let passed = passed(&mut tx).await?;
-        let gone = sql(DROP_EVENTS).list(&going).bind(passed).run(&mut tx).await?;
+        let gone = sql(DROP_EVENTS).numbers(&going).bind(passed).run(&mut tx).await?;
         tx.commit().await?;
         Ok(Walked { dropped: gone, next })
     }
@@ -290,7 +290,7 @@ mod tests {
     #[tokio::test]
     async fn no_statement_of_retention_walks_over_a_table() {
         let directory = tempfile::tempdir().expect("a directory");
-        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let store = crate::store::test_data::open(&directory).await;
         let mut statements =
             vec![FINISHED_WITH_CONTENT, MARK, DROP_CONVERSATIONS, DROP_BODIES, LET_GO];
         statements.extend([FINISHED_WITHOUT_CONTENT, MAY_GO, OLDEST_EVENTS, DROP_EVENTS]);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Store;
 use super::cancel::standing;
-use super::database::{Row, column, parsed, sql};
+use super::database::{Row, column, either, parsed, sql};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, Identifier, MessageId};
 use crate::message::state::{MessageState, OnRetry};
@@ -141,9 +141,14 @@ impl Store {
         &self,
         hosts: &BTreeSet<WaitsFor>,
     ) -> Result<BTreeSet<WaitsFor>, StoreError> {
-        let rows = sql("-- waited_for
+        let rows = sql(either(
+            "-- waited_for
              SELECT value FROM json_each($1) AS host
-             WHERE EXISTS (SELECT 1 FROM queue WHERE waits_for = host.value)")
+             WHERE EXISTS (SELECT 1 FROM queue WHERE waits_for = host.value)",
+            "-- postgres: waited_for
+             SELECT value FROM unnest($1) AS host (value)
+             WHERE EXISTS (SELECT 1 FROM queue WHERE waits_for = host.value)",
+        ))
         .list(hosts)
         .all(&self.db.readers)
         .await?;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Store;
-use super::database::{Row, Tx, column, inconsistent, sql};
+use super::database::{Row, Tx, column, either, inconsistent, sql};
 use crate::clock::Timestamp;
 use crate::id::DecisionId;
 use crate::store::StoreError;
@@ -90,10 +90,16 @@ impl Store {
             }
         }
         for (kind, slot, outcome) in touched {
-            sql("-- record_samples: drop the excess
+            sql(either(
+                "-- record_samples: drop the excess
                  DELETE FROM samples WHERE rowid IN
                      (SELECT rowid FROM samples WHERE kind = $1 AND slot = $2 AND outcome = $3
-                      ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET $4)")
+                      ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET $4)",
+                "-- postgres: record_samples: drop the excess
+                 DELETE FROM samples WHERE (decision_id, kind) IN
+                     (SELECT decision_id, kind FROM samples WHERE kind = $1 AND slot = $2 AND outcome = $3
+                      ORDER BY created_at DESC, number DESC OFFSET $4)",
+            ))
             .bind(kind)
             .bind(slot)
             .bind(outcome.as_str())
@@ -112,14 +118,24 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<SampleRow>, StoreError> {
         let query = match slot {
-            Some(slot) => sql("-- samples: of a slot
+            Some(slot) => sql(either(
+                "-- samples: of a slot
                  SELECT decision_id, kind, slot, digest, outcome, sealed, created_at FROM samples
-                 WHERE kind = $1 AND slot = $2 ORDER BY created_at DESC, rowid DESC LIMIT $3")
+                 WHERE kind = $1 AND slot = $2 ORDER BY created_at DESC, rowid DESC LIMIT $3",
+                "-- postgres: samples: of a slot
+                 SELECT decision_id, kind, slot, digest, outcome, sealed, created_at FROM samples
+                 WHERE kind = $1 AND slot = $2 ORDER BY created_at DESC, number DESC LIMIT $3",
+            ))
             .bind(kind)
             .bind(slot),
-            None => sql("-- samples
+            None => sql(either(
+                "-- samples
                  SELECT decision_id, kind, slot, digest, outcome, sealed, created_at FROM samples
-                 WHERE kind = $1 ORDER BY created_at DESC, rowid DESC LIMIT $2")
+                 WHERE kind = $1 ORDER BY created_at DESC, rowid DESC LIMIT $2",
+                "-- postgres: samples
+                 SELECT decision_id, kind, slot, digest, outcome, sealed, created_at FROM samples
+                 WHERE kind = $1 ORDER BY created_at DESC, number DESC LIMIT $2",
+            ))
             .bind(kind),
         };
         let rows = query.bind(limit).all(&self.db.readers).await?;

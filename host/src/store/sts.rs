@@ -86,7 +86,7 @@ mod tests {
     #[tokio::test]
     async fn a_policy_holds_until_it_expires_or_another_comes() {
         let directory = tempfile::tempdir().expect("a directory");
-        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let store = crate::store::test_data::open(&directory).await;
         let hour = Duration::from_hours(1);
         let first = row("1", NOW, hour);
         store.keep_sts_policy("example.com", &first).await.expect("kept");

@@ -293,7 +293,7 @@ impl Store {
         let mut tx = self.db.begin("delete_template").await?;
         let row = sql("-- delete_template: whether it may go
              SELECT 1 FROM templates t
-             WHERE t.id = $1 AND t.edition = $2 AND t.is_sent = 0
+             WHERE t.id = $1 AND t.edition = $2 AND t.is_sent = FALSE
                AND NOT EXISTS (SELECT 1 FROM template_uses u JOIN templates o
                                    ON o.id = u.template_id AND o.published_revision = u.revision
                                WHERE u.block_id = $1)")

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use serde_json::Map;
 
 use super::records::{Acceptance, Body, BodyOf, Job, JobItem, NewMessage, ReturnPath, RouteChoice};
+pub use super::tests::open::open;
 use super::{NewTemplate, NewVersion, Publication, Published, Store, TemplateOwner};
 use crate::account::Account;
 use crate::account::key::Mode;

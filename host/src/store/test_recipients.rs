@@ -199,7 +199,7 @@ impl Store {
 
 const CONFIRMATION: &str = "-- confirmation
     SELECT account_id, address FROM confirmation_mails
-    WHERE hash = $1 AND created_at > $2 AND is_open = 1";
+    WHERE hash = $1 AND created_at > $2 AND is_open = TRUE";
 
 async fn asking_facts(
     tx: &mut Tx,
@@ -243,8 +243,8 @@ async fn asking_facts(
 
 async fn close_links(tx: &mut Tx, account: AccountId, address: &str) -> Result<(), StoreError> {
     sql("-- close_links
-         UPDATE confirmation_mails SET is_open = 0
-         WHERE account_id = $1 AND address = $2 AND is_open = 1")
+         UPDATE confirmation_mails SET is_open = FALSE
+         WHERE account_id = $1 AND address = $2 AND is_open = TRUE")
     .bind(account)
     .bind(address)
     .run(tx)

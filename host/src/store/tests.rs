@@ -1,4 +1,4 @@
-//! What every store must hold, on the embedded one.
+//! What every store must hold: on a file, and by `server` on PostgreSQL as well.
 
 mod retry;
 mod back_off;
@@ -10,10 +10,12 @@ mod idempotency;
 mod ledger;
 mod lists;
 mod message_pages;
+pub mod open;
 pub mod plans;
 mod queue_view;
 mod cancel;
 mod reports;
+mod server;
 mod retention;
 mod states;
 mod suppressions;
@@ -24,7 +26,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::database::{column, sql};
-use super::{MessageFilter, Store, test_data};
+use super::{MessageFilter, Place, Store, test_data};
 use crate::account::idempotency::Idempotency;
 use crate::account::key::Mode;
 use crate::account::{Account, AccountState};
@@ -84,7 +86,7 @@ struct Fixture {
 impl Fixture {
     async fn with_credits(credits: i64) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
-        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let store = crate::store::test_data::open(&directory).await;
         let account = test_data::open_account(&store, credits, NOW).await;
         Self { store, account, directory }
     }
@@ -429,7 +431,7 @@ async fn a_message_that_is_given_up_and_may_have_arrived_is_not_paid_back() {
 #[tokio::test]
 async fn a_database_of_a_newer_version_is_refused_by_name_and_left_as_it_is() {
     let fixture = Fixture::with_credits(0).await;
-    let file = fixture.directory.path().join("test.db");
+    let file = Place::File(fixture.directory.path().join("test.db"));
     Store::check(&file).await.expect("open, and of this version");
     sql("INSERT INTO _sqlx_migrations
          SELECT 9999, 'later', installed_on, TRUE, checksum, 1 FROM _sqlx_migrations LIMIT 1")
@@ -446,6 +448,6 @@ async fn a_database_of_a_newer_version_is_refused_by_name_and_left_as_it_is() {
             "{refused}"
         );
     }
-    let refused = Store::open(&file).await.expect_err("a newer version");
+    let refused = Store::open(file).await.expect_err("a newer version");
     assert!(refused.to_string().contains("newer version"), "{refused}");
 }

@@ -1,7 +1,7 @@
 //! People: their passwords, second factors, recovery codes and memberships.
 
 use super::Store;
-use super::database::{Row, Statement, Tx, column, moment, parsed, sql};
+use super::database::{Row, Statement, Tx, column, either, moment, parsed, sql};
 use super::sessions::{end_other_sessions, verify_session};
 use crate::account::role::Role;
 use crate::clock::Timestamp;
@@ -212,8 +212,12 @@ impl Store {
 
     /// Whether somebody can log in and manage the server.
     pub async fn has_operator(&self) -> Result<bool, StoreError> {
-        let row = sql("-- has_operator
-             SELECT 1 AS one FROM users WHERE is_operator = 1 AND password IS NOT NULL LIMIT 1")
+        let row = sql(either(
+            "-- has_operator
+             SELECT 1 AS one FROM users WHERE is_operator = 1 AND password IS NOT NULL LIMIT 1",
+            "-- postgres: has_operator
+             SELECT 1 AS one FROM users WHERE is_operator AND password IS NOT NULL LIMIT 1",
+        ))
         .optional(&self.db.readers)
         .await?;
         Ok(row.is_some())
@@ -347,7 +351,7 @@ impl Store {
         let person = sql("-- change_member: person
              SELECT EXISTS (SELECT 1 FROM memberships WHERE user_id = $1 AND account_id = $2) AS is_member,
                     EXISTS (SELECT 1 FROM users
-                            WHERE id = $1 AND (password IS NOT NULL OR is_operator <> 0))
+                            WHERE id = $1 AND (password IS NOT NULL OR is_operator = TRUE))
                     OR EXISTS (SELECT 1 FROM memberships WHERE user_id = $1 AND account_id <> $2) AS is_known")
         .bind(user)
         .bind(account)

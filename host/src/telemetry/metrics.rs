@@ -126,8 +126,18 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
         "",
         "plugin.* events that were not written because the store was busy",
     ),
-    ("waxwing_database_bytes", Gauge, "", "Size of the database without its write-ahead log"),
-    ("waxwing_database_free_bytes", Gauge, "", "Bytes of the database that are free to use again"),
+    (
+        "waxwing_database_bytes",
+        Gauge,
+        "",
+        "Size of the database file without its write-ahead log; not there on PostgreSQL",
+    ),
+    (
+        "waxwing_database_free_bytes",
+        Gauge,
+        "",
+        "Bytes of the database file that are free to use again; not there on PostgreSQL",
+    ),
     ("waxwing_retention_deleted_total", Counter, "what", "Records that retention has deleted"),
 ];
 

@@ -21,7 +21,6 @@ use super::schedule::Schedule;
 use super::{WebhookSettings, Webhooks};
 use crate::clock::{Clock, Timestamp};
 use crate::dns::{Resolver, Settings};
-use crate::store::Store;
 use crate::store::seal::{Purpose, Seal};
 
 const START: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -95,7 +94,7 @@ async fn webhooks_with_places(
     concurrent: usize,
 ) -> (TempDir, Arc<Webhooks>) {
     let directory = tempfile::tempdir().expect("a directory");
-    let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+    let store = crate::store::test_data::open(&directory).await;
     let guard = guard(Schemes::HttpAndHttps, &["127.0.0.0/8"]);
     let secrets = Seal::new(&[7; 32], Purpose::Webhooks);
     let rules = WebhookSettings {

@@ -8,6 +8,7 @@
 
 mod node;
 mod not_run;
+mod postgres;
 mod python;
 
 use std::io::Write;
@@ -16,6 +17,7 @@ use std::process::{Command, Stdio};
 
 pub use node::node_packages;
 pub use not_run::{Unmet, noted};
+pub use postgres::Cluster;
 pub use python::{python, run_python};
 
 /// Something on the machine that the tests cannot bring along.
@@ -35,6 +37,8 @@ pub enum Need {
     OpenSsl,
     /// PHP with its extension curl.
     Php,
+    /// The binaries of a PostgreSQL server, which the tests start themselves.
+    Postgres,
     /// Postfix with SASL, and the right to start a Postfix of our own.
     Postfix,
     /// Python 3 with its standard library.
@@ -56,7 +60,8 @@ impl Need {
     /// It is missing, and `CI` is set.
     #[must_use]
     pub fn is_met(self, unproven: &str) -> bool {
-        let met = self.probes().iter().all(|probe| works(probe));
+        let met = self.probes().iter().all(|probe| works(probe))
+            && (self != Self::Postgres || postgres::is_installed());
         if !met {
             not_run::note(&Unmet {
                 unproven: unproven.to_owned(),
@@ -86,6 +91,7 @@ impl Need {
                 ],
                 &["sh", "-c", "test \"$(id -u)\" = 0"],
             ],
+            Self::Postgres => &[],
             Self::Python => &[&["python3", "-c", "import email, smtplib, ssl"]],
             Self::PythonVenv => &[&["python3", "-c", "import ensurepip, venv"]],
             Self::SmallDisk => &[&[
@@ -108,6 +114,7 @@ impl Need {
             Self::Php => "php with its extension curl is not installed",
             Self::Ruby => "ruby is not installed",
             Self::Postfix => "Postfix with SASL is not installed, or the tests do not run as root",
+            Self::Postgres => "the binaries of a PostgreSQL server are not installed",
             Self::Python => "python3 is not installed",
             Self::PythonVenv => "python3 cannot make virtual environments",
             Self::SmallDisk => "the tests may not mount a tmpfs; run them as root",
@@ -127,6 +134,7 @@ impl Need {
             Self::Php => &["php-cli", "php-curl"],
             Self::Ruby => &["ruby"],
             Self::Postfix => &["postfix", "libsasl2-modules", "ca-certificates"],
+            Self::Postgres => &["postgresql"],
             Self::Python => &["python3"],
             Self::PythonVenv => &["python3", "python3-venv"],
             Self::SmallDisk => &[],

@@ -176,7 +176,10 @@ fn domains(troubled: &[DomainRow]) -> Check {
 }
 
 fn disk(data_dir: &Path, gauges: Gauges) -> Check {
-    let bytes = format!("The database has {}", size(u64::try_from(gauges.bytes).unwrap_or(0)));
+    let bytes = gauges.file.map_or_else(
+        || "The database is kept by a server".to_owned(),
+        |it| format!("The database has {}", size(u64::try_from(it.bytes).unwrap_or(0))),
+    );
     let Ok(found) = rustix::fs::statvfs(data_dir) else {
         return Check::well("Disk", format!("{bytes}; the system does not tell what is free."));
     };
@@ -254,8 +257,7 @@ mod tests {
 
     #[test]
     fn a_fault_says_what_to_do() {
-        let late =
-            Gauges { oldest_due: Duration::from_hours(1), waiting: 3, bytes: 0, free_bytes: 0 };
+        let late = Gauges { oldest_due: Duration::from_hours(1), waiting: 3, file: None };
         let check = queue(late, NOW);
         assert_eq!(check.badge, LOOK);
         assert!(check.fix.is_some() && check.seen.starts_with("3 messages wait"), "{check:?}");

@@ -240,7 +240,7 @@ mod tests {
     #[tokio::test]
     async fn after_an_hour_a_domain_is_as_good_as_others() {
         let data = tempfile::tempdir().expect("a directory");
-        let store = Store::open(&data.path().join("test.db")).await.expect("opens");
+        let store = crate::store::test_data::open(&data).await;
         let (mut unresolved, none) = (UnresolvedDomains::default(), LookupSlots::default());
         unresolved.add("example.com", NOW);
         unresolved.record_found("example.com", NOW);

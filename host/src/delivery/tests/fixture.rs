@@ -117,7 +117,7 @@ impl Fixture {
     pub async fn new(setup: Setup<'_>) -> Self {
         let (data, dns) = (tempfile::tempdir().expect("a directory"), DnsServer::start().await);
         let clock = Clock::manual(NOW);
-        let store = Store::open(&data.path().join("test.db")).await.expect("opens");
+        let store = crate::store::test_data::open(&data).await;
         let account = test_data::open_account(&store, GRANT, NOW).await;
         let domain = add_domain(&store, account).await;
         let (wake, stop) = (Arc::new(Notify::new()), CancellationToken::new());

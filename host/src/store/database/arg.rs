@@ -21,6 +21,10 @@ pub enum Arg<'a> {
     Text(Option<Cow<'a, str>>),
     Bytes(Option<Cow<'a, [u8]>>),
     Id(Option<[u8; 16]>),
+    /// A list of texts, or of numbers, as JSON.
+    Texts(String),
+    Integers(String),
+    Ids(Vec<[u8; 16]>),
 }
 
 /// What becomes an [`Arg`].
@@ -39,6 +43,8 @@ impl Arg<'_> {
             Self::Text(value) => arguments.add(value.map(Cow::into_owned)),
             Self::Bytes(value) => arguments.add(value.map(Cow::into_owned)),
             Self::Id(value) => arguments.add(value.map(|it| it.to_vec())),
+            Self::Texts(list) | Self::Integers(list) => arguments.add(list),
+            Self::Ids(list) => arguments.add(hexadecimal(&list)),
         };
         added.expect("the driver encodes these kinds without a failure");
     }
@@ -111,12 +117,13 @@ pub fn digits<T: Identifier>(id: T) -> String {
     format!("{:032X}", u128::from_be_bytes(id.to_bytes()))
 }
 
-/// Identifiers as a list.
-pub fn hexadecimal<T: Identifier>(ids: impl IntoIterator<Item = T>) -> String {
-    let mut text = String::from("[");
+/// Identifiers as a list of JSON.
+pub(super) fn hexadecimal(ids: &[[u8; 16]]) -> String {
+    let mut text = String::with_capacity(ids.len() * "\"\",".len() + ids.len() * 32 + "[]".len());
+    text.push('[');
     for id in ids {
         let separator = if text.len() == 1 { "" } else { "," };
-        write!(text, "{separator}\"{:032X}\"", u128::from_be_bytes(id.to_bytes()))
+        write!(text, "{separator}\"{:032X}\"", u128::from_be_bytes(*id))
             .expect("a string takes everything");
     }
     text.push(']');

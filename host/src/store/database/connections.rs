@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
+use sqlx::postgres::PgPool;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqliteSynchronous};
 use sqlx::{Sqlite as Driver, Transaction};
 
 use super::inline::{Held, Inline};
+use super::postgres;
 use crate::store::StoreError;
 use crate::store::error::DriverError;
 
@@ -17,20 +19,37 @@ const INTERRUPTED: &str = "9";
 #[derive(Debug, Clone)]
 pub struct Database {
     /// One connection: whoever writes is alone, so what a transaction reads stays true until it commits.
-    pub writer: Inline,
+    pub writer: Single,
     pub readers: Connections,
     /// One connection that reads the revision, and whether there is work for webhooks: a request that is to be
     /// authenticated never waits for long queries on `readers`.
-    pub revisions: Inline,
+    pub revisions: Single,
     /// For lists: what an operator or an account looks through holds up nobody's send.
     pub pages: Connections,
+}
+
+/// One connection.
+#[derive(Debug, Clone)]
+pub enum Single {
+    /// To a file: its statements run on the thread that asks.
+    Inline(Inline),
+    /// To a server, for what is read.
+    Reading(PgPool),
+    /// To a server, for what is written: each statement is a transaction like those of [`Database::begin`].
+    Writing(PgPool),
 }
 
 /// Connections of one purpose.
 #[derive(Debug, Clone)]
 pub struct Connections {
-    pool: SqlitePool,
+    pool: Pool,
     purpose: Purpose,
+}
+
+#[derive(Debug, Clone)]
+pub enum Pool {
+    Sqlite(SqlitePool),
+    Postgres(PgPool),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -51,48 +70,98 @@ pub struct Tx {
 pub enum Inner {
     Writing(Held),
     Reading(Transaction<'static, Driver>),
+    Postgres(postgres::Open),
 }
 
 /// What runs a statement.
 #[derive(Debug)]
 pub enum On<'a> {
     Inline(&'a Inline),
-    Connections(&'a Connections),
-    Tx(&'a mut Tx),
+    Pool(&'a SqlitePool, Purpose),
+    Writing(&'a mut Held),
+    Reading(&'a mut Transaction<'static, Driver>),
+    Postgres(postgres::On<'a>),
 }
 
 impl Database {
     /// Begins a transaction that writes. It holds the write lock from its start: what it reads stays true
     /// until it commits. `TRANSACTIONS.md` says for each name why it relies on that.
     pub async fn begin(&self, name: &'static str) -> Result<Tx, StoreError> {
-        let held = self.writer.hold().await.map_err(StoreError::during(name))?;
+        let held = match &self.writer {
+            Single::Inline(it) => it.hold().await.map_err(StoreError::during(name))?,
+            Single::Reading(it) | Single::Writing(it) => {
+                let begun =
+                    Box::pin(postgres::begin(it)).await.map_err(StoreError::during(name))?;
+                return Ok(Tx { inner: Inner::Postgres(begun), name });
+            }
+        };
         held.begin().map_err(StoreError::during(name))?;
         Ok(Tx { inner: Inner::Writing(held), name })
     }
 
     /// Begins a transaction that only reads: all of its statements see one state of the database.
     pub async fn snapshot(&self, name: &'static str) -> Result<Tx, StoreError> {
-        let begun = self.readers.pool.begin().await;
-        Ok(Tx { inner: Inner::Reading(begun.map_err(StoreError::during(name))?), name })
+        let begun = match &self.readers.pool {
+            Pool::Sqlite(it) => it.begin().await.map(Inner::Reading).map_err(DriverError::Pooled),
+            Pool::Postgres(it) => Box::pin(postgres::snapshot(it)).await.map(Inner::Postgres),
+        };
+        Ok(Tx { inner: begun.map_err(StoreError::during(name))?, name })
+    }
+
+    /// The connections to a file, where the database is one: for what only a file has, its pages and its log.
+    pub fn file(&self) -> Option<&SqlitePool> {
+        match &self.readers.pool {
+            Pool::Sqlite(it) => Some(it),
+            Pool::Postgres(_) => None,
+        }
     }
 
     pub async fn close(&self) {
         self.revisions.close().await;
-        self.pages.pool.close().await;
-        self.readers.pool.close().await;
+        self.pages.close().await;
+        self.readers.close().await;
         // The last one checkpoints the write-ahead log into the file.
         self.writer.close().await;
     }
 }
 
 impl Connections {
-    pub fn new(pool: SqlitePool, purpose: Purpose) -> Self {
+    pub fn new(pool: Pool, purpose: Purpose) -> Self {
         Self { pool, purpose }
     }
 
-    /// The driver's own connections, for what is SQLite's alone: the pages of its file, and tests.
+    async fn close(&self) {
+        match &self.pool {
+            Pool::Sqlite(it) => it.close().await,
+            Pool::Postgres(it) => it.close().await,
+        }
+    }
+
+    /// The driver's own connections to a file.
+    #[cfg(test)]
     pub fn pool(&self) -> &SqlitePool {
-        &self.pool
+        match &self.pool {
+            Pool::Sqlite(it) => it,
+            Pool::Postgres(_) => unreachable!("this test is about a file"),
+        }
+    }
+}
+
+impl Single {
+    async fn close(&self) {
+        match self {
+            Self::Inline(it) => it.close().await,
+            Self::Reading(it) | Self::Writing(it) => it.close().await,
+        }
+    }
+
+    /// The driver's own connection to a file.
+    #[cfg(test)]
+    pub async fn hold(&self) -> Result<Held, DriverError> {
+        match self {
+            Self::Inline(it) => it.hold().await,
+            Self::Reading(_) | Self::Writing(_) => unreachable!("this test is about a file"),
+        }
     }
 }
 
@@ -101,6 +170,7 @@ impl Tx {
         match self.inner {
             Inner::Writing(held) => held.commit(),
             Inner::Reading(tx) => tx.commit().await.map_err(DriverError::Pooled),
+            Inner::Postgres(tx) => Box::pin(tx.commit()).await,
         }
         .map_err(StoreError::during(self.name))
     }
@@ -110,6 +180,9 @@ impl Tx {
         match self.inner {
             Inner::Writing(held) => drop(held),
             Inner::Reading(tx) => tx.rollback().await.map_err(StoreError::during(self.name))?,
+            Inner::Postgres(tx) => {
+                Box::pin(tx.rollback()).await.map_err(StoreError::during(self.name))?;
+            }
         }
         Ok(())
     }
@@ -118,8 +191,11 @@ impl Tx {
 impl On<'_> {
     /// What to make of an error of the driver.
     pub fn error(&self, operation: &'static str) -> impl FnOnce(DriverError) -> StoreError + use<> {
-        let is_list =
-            matches!(self, Self::Connections(Connections { purpose: Purpose::Lists, .. }));
+        let is_list = match self {
+            Self::Pool(_, purpose) => matches!(purpose, Purpose::Lists),
+            Self::Postgres(it) => matches!(it, postgres::On::Pool(_, Purpose::Lists)),
+            Self::Inline(_) | Self::Writing(_) | Self::Reading(_) => false,
+        };
         move |source| {
             if let DriverError::Pooled(error) = &source
                 && is_list
@@ -132,21 +208,33 @@ impl On<'_> {
     }
 }
 
-impl<'a> From<&'a Inline> for On<'a> {
-    fn from(connection: &'a Inline) -> Self {
-        Self::Inline(connection)
+impl<'a> From<&'a Single> for On<'a> {
+    fn from(connection: &'a Single) -> Self {
+        match connection {
+            Single::Inline(it) => Self::Inline(it),
+            Single::Reading(it) => Self::Postgres(postgres::On::Pool(it, Purpose::Work)),
+            Single::Writing(it) => Self::Postgres(postgres::On::Writer(it)),
+        }
     }
 }
 
 impl<'a> From<&'a Connections> for On<'a> {
     fn from(connections: &'a Connections) -> Self {
-        Self::Connections(connections)
+        let purpose = connections.purpose;
+        match &connections.pool {
+            Pool::Sqlite(it) => Self::Pool(it, purpose),
+            Pool::Postgres(it) => Self::Postgres(postgres::On::Pool(it, purpose)),
+        }
     }
 }
 
 impl<'a> From<&'a mut Tx> for On<'a> {
     fn from(tx: &'a mut Tx) -> Self {
-        Self::Tx(tx)
+        match &mut tx.inner {
+            Inner::Writing(it) => Self::Writing(it),
+            Inner::Reading(it) => Self::Reading(it),
+            Inner::Postgres(it) => Self::Postgres(postgres::On::Tx(it)),
+        }
     }
 }
 
@@ -167,6 +255,6 @@ pub fn options(file: &Path) -> SqliteConnectOptions {
 /// Whether a list took too long, or found no connection in time.
 pub fn is_out_of_time(error: &sqlx::Error) -> bool {
     let is_interrupted = matches!(error, sqlx::Error::Database(error)
-        if error.code().is_some_and(|code| code == INTERRUPTED));
+        if error.code().is_some_and(|code| code == INTERRUPTED || code == postgres::CANCELED));
     is_interrupted || matches!(error, sqlx::Error::PoolTimedOut)
 }

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, Statement, ToSql};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::timeout;
 
-use super::arg::Arg;
+use super::arg::{Arg, hexadecimal};
 use super::row::{InlineRow, Row};
 use crate::store::error::DriverError;
 
@@ -292,6 +292,8 @@ impl ToSql for Arg<'_> {
             Self::Text(value) => value.as_ref().map(|it| ValueRef::Text(it.as_bytes())),
             Self::Bytes(value) => value.as_ref().map(|it| ValueRef::Blob(it)),
             Self::Id(value) => value.as_ref().map(|it| ValueRef::Blob(it)),
+            Self::Texts(list) | Self::Integers(list) => Some(ValueRef::Text(list.as_bytes())),
+            Self::Ids(list) => return Ok(ToSqlOutput::Owned(Value::Text(hexadecimal(list)))),
         };
         Ok(ToSqlOutput::Borrowed(value.unwrap_or(ValueRef::Null)))
     }

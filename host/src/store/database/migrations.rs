@@ -1,4 +1,4 @@
-//! The files of `migrations/sqlite`, read here and not by `sqlx::migrate!`: sqlx's macros build tokio, sqlx and SQLite
+//! The files of `migrations`, read here and not by `sqlx::migrate!`: sqlx's macros build tokio, sqlx and SQLite
 //! a second time, for the compiler.
 
 use std::sync::LazyLock;
@@ -12,6 +12,7 @@ use crate::store::StoreError;
 use crate::store::error::BASELINE_SCHEMA;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/sqlite");
+static POSTGRES_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/postgres");
 static EARLIER_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/sqlite/earlier");
 
 pub static CURRENT: LazyLock<Migrator> = LazyLock::new(|| migrator(&FILES));
@@ -22,6 +23,9 @@ pub static BASELINE: LazyLock<Migrator> = LazyLock::new(|| {
 });
 /// The tables of earlier versions, which had identifiers as texts.
 pub static EARLIER: LazyLock<Migrator> = LazyLock::new(|| migrator(&EARLIER_FILES));
+
+/// The same tables for PostgreSQL, which has no earlier versions.
+pub static POSTGRES: LazyLock<Migrator> = LazyLock::new(|| migrator(&POSTGRES_FILES));
 
 fn migrator(files: &'static Dir<'_>) -> Migrator {
     Migrator::with_migrations(files.files().filter_map(migration).collect())
@@ -53,7 +57,8 @@ mod tests {
 
     #[test]
     fn every_file_is_a_migration() {
-        for (migrator, files) in [(&CURRENT, &FILES), (&EARLIER, &EARLIER_FILES)] {
+        let all = [(&CURRENT, &FILES), (&EARLIER, &EARLIER_FILES), (&POSTGRES, &POSTGRES_FILES)];
+        for (migrator, files) in all {
             assert_eq!(migrator.iter().count(), files.files().count());
         }
         let versions: Vec<i64> = EARLIER.iter().map(|it| it.version).collect();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rusqlite::types::{Value, ValueRef};
 use serde::de::DeserializeOwned;
 use sqlx::Row as _;
+use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 
 use crate::clock::Timestamp;
@@ -21,6 +22,7 @@ use crate::store::error::DriverError;
 pub enum Row {
     Inline(InlineRow),
     Pooled(SqliteRow),
+    Postgres(PgRow),
 }
 
 /// A row of an inline connection.
@@ -70,6 +72,7 @@ macro_rules! as_stored {
             fn read(row: &'r Row, name: &str) -> Result<Self, DriverError> {
                 match row {
                     Row::Pooled(row) => Ok(row.try_get(name)?),
+                    Row::Postgres(row) => Ok(row.try_get(name)?),
                     Row::Inline(row) => {
                         let value = row.value(name)?;
                         if let $kind = value {

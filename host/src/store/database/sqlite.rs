@@ -7,7 +7,7 @@ use sqlx::migrate::MigrateError;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{ConnectOptions, Row, SqliteConnection};
 
-use super::connections::{Connections, Database, Purpose, options};
+use super::connections::{Connections, Database, Pool, Purpose, Single, options};
 use super::inline::{Access, Inline};
 use super::{convert, migrations};
 use crate::store::error::BASELINE_SCHEMA;
@@ -55,10 +55,10 @@ pub async fn open(file: &Path) -> Result<Database, StoreError> {
     let readers = pool(READERS).await.map_err(during())?;
     let pages = page_readers(PAGE_TIME).connect_lazy_with(options);
     Ok(Database {
-        writer,
-        readers: Connections::new(readers, Purpose::Work),
-        revisions,
-        pages: Connections::new(pages, Purpose::Lists),
+        writer: Single::Inline(writer),
+        readers: Connections::new(Pool::Sqlite(readers), Purpose::Work),
+        revisions: Single::Inline(revisions),
+        pages: Connections::new(Pool::Sqlite(pages), Purpose::Lists),
     })
 }
 

@@ -10,9 +10,10 @@ use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, Sqlite as Driver};
 
-use super::arg::{Arg, IntoArg, hexadecimal, to_json};
+use super::arg::{Arg, IntoArg, to_json};
 use super::connections::{Inner, On, Tx};
 use super::inline::{self, Text};
+use super::postgres::{self, Want};
 use super::row::Row;
 use crate::id::Identifier;
 use crate::store::StoreError;
@@ -22,14 +23,37 @@ use crate::store::error::DriverError;
 #[derive(Debug)]
 #[must_use = "a statement does nothing before it is run"]
 pub struct Statement<'a> {
-    name: &'static str,
-    text: Cow<'static, str>,
-    arguments: Vec<Arg<'a>>,
+    pub(super) name: &'static str,
+    pub(super) text: Cow<'static, str>,
+    /// What PostgreSQL is told instead.
+    pub(super) postgres: Option<Cow<'static, str>>,
+    pub(super) arguments: Vec<Arg<'a>>,
 }
 
-/// A statement. Its first line, `-- name`, names it in errors and in the tests of the query plans.
-pub fn sql<'a>(text: &'static str) -> Statement<'a> {
-    Statement { name: name(text), text: text.into(), arguments: Vec::new() }
+/// The text of a statement. Its first line, `-- name`, names it in errors and in the tests of the query plans.
+#[derive(Debug, Clone, Copy)]
+pub struct Sql {
+    text: &'static str,
+    postgres: Option<&'static str>,
+}
+
+impl From<&'static str> for Sql {
+    fn from(text: &'static str) -> Self {
+        Self { text, postgres: None }
+    }
+}
+
+/// A statement that PostgreSQL does not understand, or understands otherwise, and its second text, whose first line is
+/// `-- postgres: name`.
+pub const fn either(text: &'static str, postgres: &'static str) -> Sql {
+    Sql { text, postgres: Some(postgres) }
+}
+
+/// A statement.
+pub fn sql<'a>(text: impl Into<Sql>) -> Statement<'a> {
+    let Sql { text, postgres } = text.into();
+    let postgres = postgres.map(Cow::Borrowed);
+    Statement { name: name(text), text: text.into(), postgres, arguments: Vec::new() }
 }
 
 fn name(text: &'static str) -> &'static str {
@@ -43,15 +67,23 @@ impl<'a> Statement<'a> {
         self
     }
 
-    /// Binds values that the text has as `IN (SELECT value FROM json_each($n))`, and in no other words: where
-    /// a database has arrays, that phrase is the one to replace.
-    pub fn list<T: Serialize + ?Sized>(self, values: &T) -> Self {
-        self.bind(to_json(values))
+    /// Binds texts that the statement has as `IN (SELECT value FROM json_each($n))`, and in no other words: PostgreSQL
+    /// gets an array instead.
+    pub fn list<T: Serialize + ?Sized>(mut self, texts: &T) -> Self {
+        self.arguments.push(Arg::Texts(to_json(texts)));
+        self
+    }
+
+    /// Binds numbers in the same way.
+    pub fn numbers(mut self, numbers: &[i64]) -> Self {
+        self.arguments.push(Arg::Integers(to_json(numbers)));
+        self
     }
 
     /// Binds identifiers that the text has as `IN (SELECT unhex(value) FROM json_each($n))`, and in no other words.
-    pub fn ids<T: Identifier>(self, ids: impl IntoIterator<Item = T>) -> Self {
-        self.bind(hexadecimal(ids))
+    pub fn ids<T: Identifier>(mut self, ids: impl IntoIterator<Item = T>) -> Self {
+        self.arguments.push(Arg::Ids(ids.into_iter().map(Identifier::to_bytes).collect()));
+        self
     }
 
     /// Binds a value as JSON text.
@@ -61,15 +93,51 @@ impl<'a> Statement<'a> {
 
     /// Adds to the text.
     pub fn push(&mut self, text: &str) -> &mut Self {
+        self.push_either(text, text)
+    }
+
+    /// Adds to the text what the second database says in other words.
+    pub fn push_either(&mut self, text: &str, postgres: &str) -> &mut Self {
+        if text != postgres && self.postgres.is_none() {
+            self.postgres = Some(self.text.clone());
+        }
+        if let Some(own) = &mut self.postgres {
+            own.to_mut().push_str(postgres);
+        }
         self.text.to_mut().push_str(text);
         self
     }
 
     /// Adds the next parameter to the text, and binds it.
     pub fn push_bind(&mut self, value: impl IntoArg<'a>) -> &mut Self {
-        self.arguments.push(value.into_arg());
+        self.push_arg(value.into_arg())
+    }
+
+    /// Adds that something is one of these texts.
+    pub fn push_list<T: Serialize + ?Sized>(&mut self, texts: &T) -> &mut Self {
+        self.push(" IN (SELECT value FROM json_each(")
+            .push_arg(Arg::Texts(to_json(texts)))
+            .push("))")
+    }
+
+    /// The same of numbers.
+    pub fn push_numbers(&mut self, numbers: &[i64]) -> &mut Self {
+        let list = Arg::Integers(to_json(numbers));
+        self.push(" IN (SELECT value FROM json_each(").push_arg(list).push("))")
+    }
+
+    /// Adds the parameter of a list that the text names otherwise, and binds these texts.
+    pub fn push_texts<T: Serialize + ?Sized>(&mut self, texts: &T) -> &mut Self {
+        self.push_arg(Arg::Texts(to_json(texts)))
+    }
+
+    fn push_arg(&mut self, value: Arg<'a>) -> &mut Self {
+        self.arguments.push(value);
         let number = self.arguments.len();
-        write!(self.text.to_mut(), "${number}").expect("a string takes everything");
+        let texts = std::iter::once(&mut self.text).chain(&mut self.postgres);
+        for text in texts {
+            write!(text.to_mut(), "${number}").expect("a string takes everything");
+        }
         self
     }
 
@@ -82,13 +150,10 @@ impl<'a> Statement<'a> {
                 Ok(held) => held.alone(|it| self.rows(it, usize::MAX)),
                 Err(error) => Err(error),
             },
-            On::Tx(Tx { inner: Inner::Writing(it), .. }) => {
-                it.within().and_then(|it| self.rows(it, usize::MAX))
-            }
-            On::Connections(it) => pooled(self.query().fetch_all(it.pool()).await),
-            On::Tx(Tx { inner: Inner::Reading(it), .. }) => {
-                pooled(self.query().fetch_all(&mut **it).await)
-            }
+            On::Writing(it) => it.within().and_then(|it| self.rows(it, usize::MAX)),
+            On::Pool(it, _) => pooled(self.query().fetch_all(it).await),
+            On::Reading(it) => pooled(self.query().fetch_all(&mut **it).await),
+            On::Postgres(it) => it.run(&self, Want::Rows).await.map(|it| it.rows),
         }
         .map_err(error)
     }
@@ -108,17 +173,18 @@ impl<'a> Statement<'a> {
                 Ok(held) => held.alone(|it| self.rows(it, 1)).map(|mut rows| rows.pop()),
                 Err(error) => Err(error),
             },
-            On::Tx(Tx { inner: Inner::Writing(it), .. }) => {
+            On::Writing(it) => {
                 it.within().and_then(|it| self.rows(it, 1)).map(|mut rows| rows.pop())
             }
-            On::Connections(it) => {
-                let row = self.query().fetch_optional(it.pool()).await;
+            On::Pool(it, _) => {
+                let row = self.query().fetch_optional(it).await;
                 row.map(|row| row.map(Row::Pooled)).map_err(DriverError::Pooled)
             }
-            On::Tx(Tx { inner: Inner::Reading(it), .. }) => {
+            On::Reading(it) => {
                 let row = self.query().fetch_optional(&mut **it).await;
                 row.map(|row| row.map(Row::Pooled)).map_err(DriverError::Pooled)
             }
+            On::Postgres(it) => it.run(&self, Want::FirstRow).await.map(|mut it| it.rows.pop()),
         }
         .map_err(error)
     }
@@ -131,12 +197,13 @@ impl<'a> Statement<'a> {
                 let rows = held.within().and_then(|it| self.rows(it, usize::MAX));
                 let (rows, error) = rows.map_or_else(|it| (Vec::new(), Some(it)), |it| (it, None));
                 let rows = rows.into_iter().map(Ok).chain(error.into_iter().map(Err));
-                stream::iter(rows).left_stream()
+                stream::iter(rows).left_stream().left_stream()
             }
             Inner::Reading(tx) => {
                 let rows = self.query().fetch(&mut **tx);
-                rows.map_ok(Row::Pooled).map_err(DriverError::Pooled).right_stream()
+                rows.map_ok(Row::Pooled).map_err(DriverError::Pooled).right_stream().left_stream()
             }
+            Inner::Postgres(tx) => tx.stream(&self).right_stream(),
         }
         .map_err(move |source| StoreError::Database { operation: name, source })
     }
@@ -150,10 +217,11 @@ impl<'a> Statement<'a> {
                 Ok(held) => held.alone(|it| inline::run(it, &self.text(), &self.arguments)),
                 Err(error) => Err(error),
             },
-            On::Tx(Tx { inner: Inner::Writing(it), .. }) => {
+            On::Writing(it) => {
                 it.within().and_then(|it| inline::run(it, &self.text(), &self.arguments))
             }
-            On::Connections(_) | On::Tx(_) => Err(DriverError::ReadsOnly),
+            On::Pool(..) | On::Reading(_) => Err(DriverError::ReadsOnly),
+            On::Postgres(it) => it.run(&self, Want::Number).await.map(|it| it.written),
         }
         .map_err(error)
     }
@@ -210,8 +278,16 @@ pub struct Inserts<const COLUMNS: usize, R> {
 impl<'a, const COLUMNS: usize, R: Iterator<Item = [Arg<'a>; COLUMNS]>> Inserts<COLUMNS, R> {
     /// Row by row: a statement of many rows is another text for each number of them, and had to be prepared
     /// each time.
-    #[expect(clippy::unused_async, reason = "a database behind a network answers later")]
     pub async fn run(self, tx: &mut Tx) -> Result<(), StoreError> {
+        let during = StoreError::during(name(self.into));
+        let held = match &mut tx.inner {
+            Inner::Writing(it) => it,
+            Inner::Reading(_) => return Err(during(DriverError::ReadsOnly)),
+            Inner::Postgres(it) => {
+                let inserted = postgres::insert(it, (self.into, self.then), self.rows);
+                return Box::pin(inserted).await.map_err(during);
+            }
+        };
         // Without numbers: SQLite looks a numbered parameter up in all that came before it.
         let length = self.into.len() + 3 * COLUMNS + self.then.len();
         let mut text = String::with_capacity(length + " VALUES ()".len());
@@ -220,51 +296,57 @@ impl<'a, const COLUMNS: usize, R: Iterator<Item = [Arg<'a>; COLUMNS]>> Inserts<C
         (1..COLUMNS).for_each(|_| text.push_str(", ?"));
         text.push(')');
         text.push_str(self.then);
-        match &tx.inner {
-            Inner::Writing(it) => it.within().and_then(|it| inline::run_each(it, &text, self.rows)),
-            Inner::Reading(_) => Err(DriverError::ReadsOnly),
-        }
-        .map_err(StoreError::during(name(self.into)))
+        held.within().and_then(|it| inline::run_each(it, &text, self.rows)).map_err(during)
     }
 }
 
 /// A statement that writes once for each row of values, which its text calls `$1`, `$2`, …
-pub fn each<'a, const COLUMNS: usize, R>(text: &'static str, rows: R) -> Each<COLUMNS, R::IntoIter>
+pub fn each<'a, const COLUMNS: usize, R>(
+    text: impl Into<Sql>,
+    rows: R,
+) -> Each<COLUMNS, R::IntoIter>
 where
     R: IntoIterator<Item = [Arg<'a>; COLUMNS]>,
 {
-    Each { text, rows: rows.into_iter() }
+    Each { text: text.into(), rows: rows.into_iter() }
 }
 
 /// See [`each`].
 #[derive(Debug)]
 #[must_use = "statements do nothing before they are run"]
 pub struct Each<const COLUMNS: usize, R> {
-    text: &'static str,
+    text: Sql,
     rows: R,
 }
 
 impl<'a, const COLUMNS: usize, R: Iterator<Item = [Arg<'a>; COLUMNS]>> Each<COLUMNS, R> {
     /// Answers for each row of values how many rows it has written.
-    #[expect(clippy::unused_async, reason = "a database behind a network answers later")]
     pub async fn run(self, tx: &mut Tx) -> Result<Vec<u64>, StoreError> {
-        match &tx.inner {
-            Inner::Writing(it) => {
-                it.within().and_then(|it| inline::run_numbered(it, self.text, self.rows))
-            }
-            Inner::Reading(_) => Err(DriverError::ReadsOnly),
+        if let Inner::Writing(it) = &tx.inner {
+            return it
+                .within()
+                .and_then(|it| inline::run_numbered(it, self.text.text, self.rows))
+                .map_err(StoreError::during(name(self.text.text)));
         }
-        .map_err(StoreError::during(name(self.text)))
+        let mut written = Vec::with_capacity(self.rows.size_hint().0);
+        for row in self.rows {
+            written.push(statement(self.text, row).run(&mut *tx).await?);
+        }
+        Ok(written)
     }
 
     /// Answers for each row of values the row that it finds, where there is one.
     pub async fn find(self, tx: &mut Tx) -> Result<Vec<Option<Row>>, StoreError> {
         let mut found = Vec::with_capacity(self.rows.size_hint().0);
         for row in self.rows {
-            let statement =
-                Statement { name: name(self.text), text: self.text.into(), arguments: row.into() };
-            found.push(statement.optional(&mut *tx).await?);
+            found.push(statement(self.text, row).optional(&mut *tx).await?);
         }
         Ok(found)
     }
+}
+
+fn statement<const COLUMNS: usize>(text: Sql, values: [Arg<'_>; COLUMNS]) -> Statement<'_> {
+    let mut statement = sql(text);
+    statement.arguments = values.into();
+    statement
 }

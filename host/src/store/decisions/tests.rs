@@ -31,7 +31,7 @@ fn at(second: i64) -> Timestamp {
 impl Fixture {
     async fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
-        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let store = crate::store::test_data::open(&directory).await;
         let accounts = [open_account(&store, 5, NOW).await, open_account(&store, 5, NOW).await];
         let message = MessageId::new(at(0));
         let decision = DecisionId::of(message);
@@ -181,8 +181,7 @@ async fn the_decision_of_an_earlier_version_keeps_its_own_name() {
 #[tokio::test]
 async fn another_process_finds_the_identities_that_this_one_has_added() {
     let fixture = Fixture::new().await;
-    let file = fixture.directory.path().join("test.db");
-    let reader = Store::open(&file).await.expect("opens");
+    let reader = crate::store::test_data::open(&fixture.directory).await;
     let id = DecisionId::new(at(5));
     let plugins = by(&json!({ "name": "new" }));
     let (account_id, code) = (fixture.accounts[0], "FORBIDDEN");

@@ -13,7 +13,7 @@ fn account() -> Account {
 }
 
 async fn facts(directory: &tempfile::TempDir) -> Facts {
-    let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+    let store = crate::store::test_data::open(directory).await;
     Facts::open(store, Clock::system(), 64 << 20).await.expect("opens")
 }
 
@@ -33,7 +33,7 @@ async fn requests_that_wait_together_share_one_look() {
 async fn a_change_of_another_process_is_in_the_facts_that_are_asked_for_next() {
     let directory = tempfile::tempdir().expect("a directory");
     let facts = facts(&directory).await;
-    let other = Store::open(&directory.path().join("test.db")).await.expect("opens");
+    let other = crate::store::test_data::open(&directory).await;
     let mut account = account();
     other.create_account(&account).await.expect("created");
     for state in [AccountState::Suspended, AccountState::Active, AccountState::Suspended] {
@@ -49,7 +49,7 @@ async fn a_change_of_another_process_is_in_the_facts_that_are_asked_for_next() {
 async fn a_change_makes_one_account_be_read_anew_and_no_other() {
     let directory = tempfile::tempdir().expect("a directory");
     let facts = facts(&directory).await;
-    let other = Store::open(&directory.path().join("test.db")).await.expect("opens");
+    let other = crate::store::test_data::open(&directory).await;
     let (mut changed, quiet) = (account(), account());
     other.create_account(&changed).await.expect("created");
     other.create_account(&quiet).await.expect("created");
@@ -69,7 +69,7 @@ async fn a_change_makes_one_account_be_read_anew_and_no_other() {
 async fn more_changes_than_are_forgotten_one_by_one_are_all_seen() {
     let directory = tempfile::tempdir().expect("a directory");
     let facts = facts(&directory).await;
-    let other = Store::open(&directory.path().join("test.db")).await.expect("opens");
+    let other = crate::store::test_data::open(&directory).await;
     let mut last = account();
     other.create_account(&last).await.expect("created");
     let snapshot = facts.current().await.expect("read");
@@ -88,7 +88,7 @@ async fn more_changes_than_are_forgotten_one_by_one_are_all_seen() {
 async fn a_snapshot_sees_one_state_of_its_account_or_is_stale() {
     let directory = tempfile::tempdir().expect("a directory");
     let facts = facts(&directory).await;
-    let other = Store::open(&directory.path().join("test.db")).await.expect("opens");
+    let other = crate::store::test_data::open(&directory).await;
     let mut account = account();
     other.create_account(&account).await.expect("created");
     let old = facts.current().await.expect("read");
@@ -107,7 +107,7 @@ async fn a_snapshot_sees_one_state_of_its_account_or_is_stale() {
 async fn a_look_that_was_given_up_answers_nobody() {
     let directory = tempfile::tempdir().expect("a directory");
     let facts = facts(&directory).await;
-    let other = Store::open(&directory.path().join("test.db")).await.expect("opens");
+    let other = crate::store::test_data::open(&directory).await;
     let before = facts.snapshot().revision();
     // Dropped while its look is under way, as the request of a client that hangs up.
     let held = facts.store.db.revisions.hold().await.expect("open");

@@ -19,7 +19,7 @@ impl Fixture {
     /// A message in that state, with a row in the queue.
     async fn in_state(state: &str) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
-        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let store = crate::store::test_data::open(&directory).await;
         let account = Account::new("test", Plan::named("pro"), NOW);
         store.create_account(&account).await.expect("created");
         let message = MessageId::new(NOW);
@@ -72,8 +72,11 @@ impl Fixture {
         self.store.record_report(&self.report(kind), NOW).await.expect("records")
     }
 
-    async fn count(&self, sql: &'static str) -> i64 {
-        sqlx::query_scalar(sql).fetch_one(self.store.db.readers.pool()).await.expect("a number")
+    async fn count(&self, of: &'static str) -> i64 {
+        let mut count = sql("SELECT (");
+        count.push(of).push(") AS number");
+        let row = count.one(&self.store.db.readers).await.expect("counted");
+        column(&row, "number").expect("a number")
     }
 
     async fn state(&self) -> String {
@@ -113,10 +116,8 @@ async fn a_bounce_is_told_with_code_class_host_and_whether_it_suppresses() {
         });
         fixture.store.record_report(&report, NOW).await.expect("records");
         let facts = "SELECT facts FROM events WHERE type = 7";
-        let facts: String = sqlx::query_scalar(facts)
-            .fetch_one(fixture.store.db.readers.pool())
-            .await
-            .expect("facts");
+        let row = sql(facts).one(&fixture.store.db.readers).await.expect("one row");
+        let facts: String = column(&row, "facts").expect("facts");
         let told: serde_json::Value = serde_json::from_str(&facts).expect("JSON");
         let wanted = serde_json::json!({
             "code": 550, "enhanced": "5.1.1", "class": "hard", "remoteHost": "mx.recipient.example",
@@ -193,10 +194,11 @@ async fn a_domains_own_alias_is_the_return_path_while_it_is_seen() {
     sql(
         "INSERT INTO domains (id, account_id, name, kind, verification_token, phase, since, progress, missing,
                               requirements, decision, organizational, skeleton, created_at)
-         VALUES (zeroblob(16), $1, 'sender.example', 'dns', 't', 'verified', 0, 100, '[]', $2, '{}', '', '', 0)",
+         VALUES ($3, $1, 'sender.example', 'dns', 't', 'verified', 0, 100, '[]', $2, '{}', '', '', 0)",
     )
     .bind(fixture.account)
     .bind(requirements)
+    .bind([0; 16])
     .run(&fixture.store.db.writer)
     .await
     .expect("stored");
@@ -215,9 +217,10 @@ async fn a_domains_own_alias_is_the_return_path_while_it_is_seen() {
         (r#"[{"id":"spf","status":"satisfied","wasSatisfied":true}]"#, false),
         ("[]", false),
     ] {
-        sql("INSERT OR REPLACE INTO domain_checks (domain_id, number, findings, observations)
-             VALUES (zeroblob(16), 1, $1, '[]')")
+        sql("INSERT INTO domain_checks (domain_id, number, findings, observations) VALUES ($2, 1, $1, '[]')
+             ON CONFLICT (domain_id) DO UPDATE SET findings = excluded.findings")
         .bind(findings)
+        .bind([0; 16])
         .run(&fixture.store.db.writer)
         .await
         .expect("stored");

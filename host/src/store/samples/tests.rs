@@ -12,7 +12,7 @@ const KEEP: u32 = 3;
 
 async fn store() -> (Store, tempfile::TempDir) {
     let directory = tempfile::tempdir().expect("a directory");
-    (Store::open(&directory.path().join("test.db")).await.expect("opens"), directory)
+    (crate::store::test_data::open(&directory).await, directory)
 }
 
 fn at(second: i64) -> Timestamp {
@@ -71,8 +71,9 @@ async fn a_sample_that_was_altered_or_moved_in_the_database_does_not_open() {
         .run(&store.db.writer)
         .await
         .expect("written");
-    sql("UPDATE samples SET sealed = randomblob(length(sealed)) WHERE decision_id = $1")
+    sql("UPDATE samples SET sealed = $2 WHERE decision_id = $1")
         .bind(other.decision_id)
+        .bind(vec![7; 100])
         .run(&store.db.writer)
         .await
         .expect("written");

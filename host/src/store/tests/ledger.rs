@@ -1,7 +1,6 @@
 //! The ledger: what is paid stands in few rows, and every message still says what it cost and which row paid for it.
 
 use super::*;
-use crate::store::database::Row;
 
 /// Debits whose messages cost something else, and messages that cost something and have no debit.
 const UNPROVEN: &str = "SELECT
@@ -12,9 +11,10 @@ const UNPROVEN: &str = "SELECT
 
 impl Fixture {
     async fn number(&self, statement: &'static str) -> i64 {
-        let row = sql(statement).one(&self.store.db.readers).await.expect("readable");
-        let Row::Pooled(row) = row else { panic!("of a pool") };
-        sqlx::Row::try_get(&row, 0).expect("a number")
+        let mut number = sql("SELECT (");
+        number.push(statement).push(") AS number");
+        let row = number.one(&self.store.db.readers).await.expect("readable");
+        column(&row, "number").expect("a number")
     }
 }
 

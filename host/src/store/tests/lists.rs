@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::message::state::MessageState;
-use crate::store::database::{Connections, PAGE_READERS, Purpose, READERS, page_readers, sql};
+use crate::store::database::{
+    Connections, PAGE_READERS, Pool, Purpose, READERS, either, page_readers, sql,
+};
 use crate::store::{DecisionFilter, DeliveryState, MessageFilter};
 
 /// More than one request looks at, and twice as many.
@@ -13,12 +15,16 @@ impl Fixture {
     /// Decisions that were made by no plugin of the wanted name.
     async fn with_decisions(decisions: u32) -> Self {
         let fixture = Self::with_credits(1).await;
-        sql(
+        sql(either(
             "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $1)
              INSERT INTO decisions (id, account_id, outcome, plugins, created_at)
              SELECT unhex(printf('019a6a8000000000%016x', i)), $2, 'FORBIDDEN', '[[1,\"deny\",null,20]]', 0
              FROM n",
-        )
+            "INSERT INTO decisions (id, account_id, outcome, plugins, created_at)
+             SELECT decode('019a6a8000000000' || lpad(to_hex(i), 16, '0'), 'hex'), $2, 'FORBIDDEN',
+                    '[[1,\"deny\",null,20]]', 0
+             FROM generate_series(0, $1 - 1) AS n (i)",
+        ))
         .bind(decisions)
         .bind(fixture.account)
         .run(&fixture.store.db.writer)
@@ -55,11 +61,21 @@ async fn a_page_of_webhook_deliveries_in_a_rare_state_reads_a_bounded_number() {
     let fixture = Fixture::with_credits(1).await;
     let webhook = crate::id::WebhookId::new(NOW);
     for statement in [
-        "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < 30000)
-         INSERT INTO webhook_deliveries (webhook_id, event_id, type, state, attempts, due_at, log, created_at)
-         SELECT $1, unhex(printf('019a6a8000000000%016x', i)), 'message.queued', 'delivered', 1, NULL, '[]', 0 FROM n",
+        either(
+            "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < 30000)
+             INSERT INTO webhook_deliveries
+                 (webhook_id, event_id, type, state, attempts, due_at, log, created_at)
+             SELECT $1, unhex(printf('019a6a8000000000%016x', i)), 'message.queued', 'delivered', 1, NULL, '[]', 0
+             FROM n",
+            "INSERT INTO webhook_deliveries
+                 (webhook_id, event_id, type, state, attempts, due_at, log, created_at)
+             SELECT $1, decode('019a6a8000000000' || lpad(to_hex(i), 16, '0'), 'hex'), 'message.queued', 'delivered',
+                    1, NULL, '[]', 0
+             FROM generate_series(0, 29999) AS n (i)",
+        ),
         "INSERT INTO webhook_bodies (event_id, body) SELECT event_id, '{}' FROM webhook_deliveries
-         WHERE webhook_id = $1",
+         WHERE webhook_id = $1"
+            .into(),
     ] {
         let done = sql(statement).bind(webhook);
         done.run(&fixture.store.db.writer).await.expect("added");
@@ -98,7 +114,7 @@ async fn a_list_that_takes_too_long_is_interrupted_and_the_next_one_is_not() {
     let file = fixture.directory.path().join("test.db");
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(file);
     let late = page_readers(Duration::ZERO).connect_lazy_with(options);
-    let late = Connections::new(late, Purpose::Lists);
+    let late = Connections::new(Pool::Sqlite(late), Purpose::Lists);
     let in_time = std::mem::replace(&mut fixture.store.db.pages, late);
     let late = fixture.store.decisions(&of_no_plugin(), None, 50).await;
     assert!(late.is_err_and(|error| error.is_busy()));
@@ -109,10 +125,16 @@ async fn a_list_that_takes_too_long_is_interrupted_and_the_next_one_is_not() {
 #[tokio::test]
 async fn a_list_of_queued_messages_says_nothing_of_other_accounts() {
     let fixture = Fixture::with_credits(1).await;
-    sql("WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $1)
+    sql(either(
+        "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $1)
          INSERT INTO queue (message_id, account_id, lane, due_at)
-         SELECT unhex(printf('019a6a8000000000%016x', i)), zeroblob(16), 'sandbox', 0 FROM n")
+         SELECT unhex(printf('019a6a8000000000%016x', i)), $2, 'sandbox', 0 FROM n",
+        "INSERT INTO queue (message_id, account_id, lane, due_at)
+         SELECT decode('019a6a8000000000' || lpad(to_hex(i), 16, '0'), 'hex'), $2, 'sandbox', 0
+         FROM generate_series(0, $1 - 1) AS n (i)",
+    ))
     .bind(SOME)
+    .bind([0; 16])
     .run(&fixture.store.db.writer)
     .await
     .expect("added");
@@ -129,7 +151,7 @@ async fn a_message_is_listed_also_where_its_hour_was_dropped_before() {
     for _ in 0..2 {
         sql("DELETE FROM periods").run(&fixture.store.db.writer).await.expect("dropped");
         sql("INSERT INTO sent (period, state, account_id, changes) VALUES ($1, 'accepted', $2, 1)
-             ON CONFLICT (period, state, account_id) DO UPDATE SET changes = changes + 1")
+             ON CONFLICT (period, state, account_id) DO UPDATE SET changes = sent.changes + 1")
         .bind(hour)
         .bind(fixture.account)
         .run(&fixture.store.db.writer)

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::id::Identifier as _;
+use crate::store::database::either;
 use crate::store::{DecisionFilter, MessageRow};
 
 /// Three messages an hour apart, the newest last.
@@ -86,14 +87,23 @@ async fn a_search_in_vain_stops_and_says_where_it_goes_on() {
     fixture.commit(&[fixture.job(1, 0).await]).await;
     // Copies of that one, older than it: 30,000 are more than a request looks at.
     for statement in [
-        "INSERT INTO messages (id, period, account_id, key_id, channel, sender, recipient, subject,
-             route, state, reason, credits, decisions, created_at, updated_at)
-         WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 30000)
-         SELECT unhex(printf('%032x', n)), 0, account_id, key_id, channel, sender,
-                iif(n = 7, 'eve@example.com', recipient), iif(n = 7, 'the one', 'others'), route,
-                'failed', reason, 0, decisions, created_at, updated_at
-         FROM messages, n",
-        "INSERT INTO periods (account_id, period) SELECT DISTINCT account_id, 0 FROM messages",
+        either(
+            "INSERT INTO messages (id, period, account_id, key_id, channel, sender, recipient, subject,
+                 route, state, reason, credits, decisions, created_at, updated_at)
+             WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 30000)
+             SELECT unhex(printf('%032x', n)), 0, account_id, key_id, channel, sender,
+                    iif(n = 7, 'eve@example.com', recipient), iif(n = 7, 'the one', 'others'), route,
+                    'failed', reason, 0, decisions, created_at, updated_at
+             FROM messages, n",
+            "INSERT INTO messages (id, period, account_id, key_id, channel, sender, recipient, subject,
+                 route, state, reason, credits, decisions, created_at, updated_at)
+             SELECT decode(lpad(to_hex(n), 32, '0'), 'hex'), 0, account_id, key_id, channel, sender,
+                    CASE n WHEN 7 THEN 'eve@example.com' ELSE recipient END,
+                    CASE n WHEN 7 THEN 'the one' ELSE 'others' END, route,
+                    'failed', reason, 0, decisions, created_at, updated_at
+             FROM messages, generate_series(1, 30000) AS n (n)",
+        ),
+        "INSERT INTO periods (account_id, period) SELECT DISTINCT account_id, 0 FROM messages".into(),
     ] {
         sql(statement).run(&fixture.store.db.writer).await.expect("inserted");
     }

@@ -71,6 +71,9 @@ const PUT_TOGETHER: [(&str, &str); 15] = [
     ("suppressions", "by the primary key, within the batch"),
 ];
 
+/// How the first line of a second text begins, before the name.
+pub(super) const SECOND: &str = "postgres: ";
+
 /// The texts of all statements of the store, by the name in their first line.
 pub(super) fn all_statements() -> Vec<(String, String)> {
     let mut found = Vec::new();
@@ -79,7 +82,8 @@ pub(super) fn all_statements() -> Vec<(String, String)> {
             let text = literal.split('"').next().expect("the end of a literal");
             let text = text.replace("\\n", "\n");
             let name = text.lines().next().unwrap_or_default().to_owned();
-            if !name.is_empty() {
+            // A second text is for another database.
+            if !name.is_empty() && !name.starts_with(SECOND) {
                 found.push((name, format!("-- {text}")));
             }
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::Store;
-use super::super::database::{Row, Tx, args, column, each, inconsistent, sql, to_json};
+use super::super::database::{Row, Tx, args, column, each, either, inconsistent, sql, to_json};
 use super::{WebhookOwner, WebhookState, disable, owner};
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
@@ -104,7 +104,7 @@ impl Store {
             "-- waiting_webhooks
              WITH RECURSIVE waiting (id) AS (
                  SELECT * FROM (SELECT webhook_id FROM webhook_deliveries WHERE due_at IS NOT NULL
-                                ORDER BY webhook_id LIMIT 1)
+                                ORDER BY webhook_id LIMIT 1) AS first
                  UNION ALL
                  SELECT (SELECT d.webhook_id FROM webhook_deliveries d
                          WHERE d.due_at IS NOT NULL AND d.webhook_id > waiting.id
@@ -174,13 +174,22 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut tx = self.db.begin("settle_deliveries").await?;
         each(
-            "-- settle_deliveries
+            either("-- settle_deliveries
              UPDATE webhook_deliveries
              SET state = $3, due_at = $4, attempts = attempts + 1,
                  log = json_insert(CASE WHEN json_array_length(log) < $6 THEN log
                                         ELSE json_remove(log, '$[0]') END,
                                    '$[#]', json($5))
              WHERE webhook_id = $1 AND event_id = $2 AND state = 'pending'",
+            "-- postgres: settle_deliveries
+             UPDATE webhook_deliveries
+             SET state = $3, due_at = $4, attempts = attempts + 1,
+                 log = (SELECT '[' || string_agg(tries.value, ',' ORDER BY tries.number) || ']'
+                        FROM (SELECT CAST(kept.value AS TEXT) AS value, kept.number
+                              FROM json_array_elements(CAST(log AS JSON)) WITH ORDINALITY AS kept (value, number)
+                              WHERE kept.number > json_array_length(CAST(log AS JSON)) - CAST($6 AS BIGINT) + 1
+                              UNION ALL SELECT $5, 9223372036854775807) AS tries)
+             WHERE webhook_id = $1 AND event_id = $2 AND state = 'pending'"),
             attempts.iter().map(|it| {
                 let (state, due) = it.next.columns();
                 args![it.webhook, it.event, state, due, to_json(&it.log), MAX_LOGGED_ATTEMPTS]

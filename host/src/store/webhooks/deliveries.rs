@@ -269,7 +269,7 @@ impl Store {
         let noted = sql("-- note_test
              INSERT INTO webhook_deliveries
                  (webhook_id, event_id, type, state, attempts, due_at, log, created_at)
-             SELECT id, $2, 'webhook.test', $3, 1, NULL, json_array(json($4)), $5
+             SELECT id, $2, 'webhook.test', $3, 1, NULL, '[' || $4 || ']', $5
              FROM webhooks WHERE id = $1")
         .bind(test.webhook)
         .bind(test.event)

@@ -39,7 +39,7 @@ struct Bench {
 impl Bench {
     async fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
-        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let store = crate::store::test_data::open(&directory).await;
         let now = Timestamp::from_millis(1_800_000_000_000);
         let account = AccountId::new(now);
         let made = account_of(account, now);

@@ -20,7 +20,7 @@ struct Fixture {
 impl Fixture {
     async fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
-        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let store = crate::store::test_data::open(&directory).await;
         let account = test_data::open_account(&store, 1_000_000, START).await;
         let nobody = NewSuppression {
             account_id: account,

@@ -51,7 +51,7 @@ impl Fixture {
         let (dirs, data, dns) =
             (TestDirs::new(), tempfile::tempdir().expect("a directory"), DnsServer::start().await);
         let clock = Clock::manual(NOW);
-        let store = Store::open(&data.path().join("test.db")).await.expect("opens");
+        let store = crate::store::test_data::open(&data).await;
         let started = Plugins::start(dirs.options(), clock.clone()).await;
         let settings = Settings {
             nameservers: vec![dns.address()],

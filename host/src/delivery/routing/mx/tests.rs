@@ -36,7 +36,7 @@ struct World {
 impl World {
     async fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
-        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let store = crate::store::test_data::open(&directory).await;
         Self { dns: DnsServer::start().await, clock: Clock::manual(NOW), store, directory }
     }
 

@@ -25,7 +25,7 @@ fn sample(bytes: usize) -> SampleRecord {
 
 async fn store() -> (Store, tempfile::TempDir) {
     let directory = tempfile::tempdir().expect("a directory");
-    (Store::open(&directory.path().join("test.db")).await.expect("opens"), directory)
+    (crate::store::test_data::open(&directory).await, directory)
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ impl Fixture {
     /// A message that was delivered.
     async fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
-        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let store = crate::store::test_data::open(&directory).await;
         let account = test_data::open_account(&store, 5, NOW).await;
         let new = new_message();
         let message = new.id;

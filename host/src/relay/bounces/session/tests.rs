@@ -37,7 +37,7 @@ impl Client {
 }
 
 async fn listener(directory: &tempfile::TempDir) -> (Listener, Store) {
-    let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+    let store = crate::store::test_data::open(directory).await;
     let addresses = Arc::new(Addresses {
         verp: Verp::new(&[7; 32]),
         feedback: Vec::new(),

@@ -10,8 +10,9 @@ const MIGRATION: &str =
 
 impl Bench {
     async fn bodies(&self) -> i64 {
-        let count = sqlx::query_scalar("SELECT count(*) FROM webhook_bodies");
-        count.fetch_one(self.store.db.readers.pool()).await.expect("counted")
+        let count = sql("SELECT count(*) AS number FROM webhook_bodies");
+        let row = count.one(&self.store.db.readers).await.expect("counted");
+        column(&row, "number").expect("a number")
     }
 
     async fn disable(&self, id: WebhookId) {

@@ -7,7 +7,7 @@ use crate::message::state::MessageState;
 use crate::store::records::LaneKind;
 use crate::store::seal::{Purpose, Seal};
 use crate::store::{
-    DecisionFilter, DecisionRef, DeliveryState, MessageFilter, Store, WebhookOwner,
+    DecisionFilter, DecisionRef, DeliveryState, MessageFilter, Place, Store, WebhookOwner,
 };
 
 use super::*;
@@ -60,7 +60,7 @@ fn account(id: &str) -> AccountId {
 async fn a_file_of_an_earlier_version_is_opened_only_after_its_conversion() {
     let earlier = Schema15Database::new().await;
     let before = earlier.rows();
-    Store::check(&earlier.file).await.expect("a server can convert it");
+    Store::check(&Place::File(earlier.file.clone())).await.expect("a server can convert it");
     for _ in 0..2 {
         let refused = Store::open(&earlier.file).await.expect_err("refused");
         assert!(matches!(refused, StoreError::Earlier), "{refused}");
@@ -69,8 +69,8 @@ async fn a_file_of_an_earlier_version_is_opened_only_after_its_conversion() {
         // And while it is converted.
         std::fs::write(new_file(&earlier.file), "a part").expect("written");
     }
-    Store::convert(&earlier.file).await.expect("converted");
-    Store::check(&earlier.file).await.expect("it can be opened");
+    Store::convert(&Place::File(earlier.file.clone())).await.expect("converted");
+    Store::check(&Place::File(earlier.file.clone())).await.expect("it can be opened");
     Store::open(&earlier.file).await.expect("opens").close().await;
 }
 

@@ -1,0 +1,254 @@
+//! PostgreSQL, for one server at a time: whoever writes takes one lock first and keeps it until the end of the
+//! transaction, so what a transaction reads stays true until it commits, as with SQLite's one writer (decision 0064).
+
+mod run;
+mod text;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::migrate::{Migrate, MigrateError};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgSslMode};
+use sqlx::{ConnectOptions, Connection, Executor, Postgres as Driver, Row, Transaction};
+
+use super::connections::{Connections, Database, Pool, Purpose, Single};
+use super::migrations;
+use crate::store::StoreError;
+use crate::store::error::{DriverError, ServerError};
+
+pub use run::{On, Want, insert};
+#[cfg(test)]
+pub use text::for_server;
+
+/// `query_canceled`: the time of a list is over.
+pub const CANCELED: &str = "57014";
+/// PostgreSQL 15, as `server_version_num` says it.
+const OLDEST: i32 = 150_000;
+/// Connections that read for sends and deliveries.
+const READERS: u32 = 4;
+/// Connections that read the revision, and whether there is work for webhooks.
+const REVISION_READERS: u32 = 2;
+/// Connections that read lists, and the metrics: never those that sends need.
+const PAGE_READERS: u32 = 3;
+/// How long a list waits for one of them.
+const PAGE_WAIT: Duration = Duration::from_secs(2);
+/// How long a connection may take to be there.
+const CONNECTION_WAIT: Duration = Duration::from_secs(10);
+/// How long one that writes waits for the connection that writes.
+const WRITER_WAIT: Duration = Duration::from_secs(30);
+/// Statements that stay prepared on a connection.
+const PREPARED: usize = 256;
+/// A list may take five seconds.
+const LISTS: &str = "SET statement_timeout = 5000; SET default_transaction_read_only = on";
+const READS: &str = "SET default_transaction_read_only = on";
+/// The lock of those who write may take as long as SQLite's, and nobody keeps it who has gone.
+const WRITES: &str = "SET lock_timeout = 30000; SET idle_in_transaction_session_timeout = 60000; \
+    SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3";
+/// A machine that is gone does not say so.
+const KEPT_ALIVE: &str = "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; \
+    SET tcp_keepalives_count = 3";
+
+/// The isolation level is said: a database or a user may have another one as their default.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+/// The lock of those who write, within one database.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(7023767254913049)";
+/// Holds until the end of the session.
+const CLAIM: &str = "SELECT pg_try_advisory_lock(7023767254913050) AS is_free";
+const CLAIM_TRIES: u32 = 20;
+const CLAIM_PAUSE: Duration = Duration::from_millis(250);
+const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// A transaction that is open.
+#[derive(Debug)]
+pub struct Open {
+    tx: Transaction<'static, Driver>,
+    /// One of its statements failed: PostgreSQL answers its COMMIT with a rollback, and with no error.
+    has_failed: bool,
+}
+
+/// Connects to the server, and brings the schema up to date.
+pub async fn open(url: &str) -> Result<Database, StoreError> {
+    let options = options(url)?;
+    let mut connection = connect(&options).await?;
+    migrate(&mut connection, &options).await?;
+    connection.close().await.map_err(StoreError::during("open"))?;
+    let pool = |connections, wait, settings: &'static str| {
+        PgPoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(wait)
+            .after_connect(move |connection, _| {
+                Box::pin(async move { connection.execute(settings).await.map(|_| ()) })
+            })
+            .connect_lazy_with(options.clone())
+    };
+    let of = |pool, purpose| Connections::new(Pool::Postgres(pool), purpose);
+    Ok(Database {
+        writer: Single::Writing(pool(1, WRITER_WAIT, WRITES)),
+        readers: of(pool(READERS, CONNECTION_WAIT, READS), Purpose::Work),
+        revisions: Single::Reading(pool(REVISION_READERS, CONNECTION_WAIT, READS)),
+        pages: of(pool(PAGE_READERS, PAGE_WAIT, LISTS), Purpose::Lists),
+    })
+}
+
+/// Whether the server can be reached, and its database be brought up to date. Changes nothing.
+pub async fn check(url: &str) -> Result<(), StoreError> {
+    let during = || StoreError::during("check");
+    let mut connection = connect(&options(url)?).await?;
+    let is_new = "SELECT to_regclass('_sqlx_migrations') IS NULL AS is_new";
+    let row = sqlx::query(is_new).fetch_one(&mut connection).await.map_err(during())?;
+    if row.try_get("is_new").map_err(during())? {
+        return Ok(());
+    }
+    let known: BTreeMap<i64, &[u8]> =
+        migrations::POSTGRES.iter().map(|it| (it.version, &*it.checksum)).collect();
+    let applied = connection.list_applied_migrations("_sqlx_migrations").await;
+    for it in applied.map_err(migration_error)? {
+        match known.get(&it.version) {
+            None => return Err(StoreError::Newer { migration: it.version }),
+            Some(checksum) if **checksum != *it.checksum => {
+                return Err(StoreError::Migrate(MigrateError::VersionMismatch(it.version)));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Holds the database for one server: its session has the lock.
+#[derive(Debug)]
+pub struct Claim(#[expect(dead_code, reason = "the session lasts as long as it")] PgConnection);
+
+/// Takes the database for this server. One that stopped just now may not have left yet.
+pub async fn claim(url: &str) -> Result<Claim, StoreError> {
+    let options = options(url)?;
+    let mut connection = connect(&options).await?;
+    connection.execute(KEPT_ALIVE).await.map_err(StoreError::during("claim"))?;
+    for tries in (0..CLAIM_TRIES).rev() {
+        let row = sqlx::query(CLAIM).fetch_one(&mut connection).await;
+        let is_free = row.and_then(|row| row.try_get("is_free"));
+        if is_free.map_err(StoreError::during("claim"))? {
+            return Ok(Claim(connection));
+        }
+        if tries > 0 {
+            tokio::time::sleep(CLAIM_PAUSE).await;
+        }
+    }
+    Err(ServerError::InUse { server: named(&options) }.into())
+}
+
+fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
+    let options = PgConnectOptions::from_str(url).map_err(|_| ServerError::Url)?;
+    // Statements are logged nowhere: they hold addresses.
+    Ok(options
+        .application_name("waxwing")
+        .statement_cache_capacity(PREPARED)
+        .disable_statement_logging())
+}
+
+/// Connects, and looks whether this server and this database can be worked with.
+async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
+    let unreachable = |source| ServerError::Unreachable { server: named(options), source };
+    let timeout = tokio::time::timeout(CONNECTION_WAIT, options.connect()).await;
+    let late = || unreachable(io::Error::from(io::ErrorKind::TimedOut).into());
+    let mut connection = timeout.map_err(|_| late())?.map_err(unreachable)?;
+    let about = "SELECT CAST(current_setting('server_version_num') AS INTEGER) AS number,
+            current_setting('server_version') AS version, current_setting('server_encoding') AS encoding,
+            pg_is_in_recovery() AS is_standby";
+    let row = sqlx::query(about).fetch_one(&mut connection).await.map_err(unreachable)?;
+    let read = |error: sqlx::Error| StoreError::during("open")(error);
+    let number: i32 = row.try_get("number").map_err(read)?;
+    let encoding: String = row.try_get("encoding").map_err(read)?;
+    if number < OLDEST {
+        let version = row.try_get("version").map_err(read)?;
+        return Err(ServerError::Old { server: named(options), version }.into());
+    }
+    if encoding != "UTF8" {
+        return Err(ServerError::Encoding { server: named(options), encoding }.into());
+    }
+    if row.try_get("is_standby").map_err(read)? {
+        return Err(ServerError::Standby { server: named(options) }.into());
+    }
+    Ok(connection)
+}
+
+/// A server and a database in words, without a password.
+fn named(options: &PgConnectOptions) -> String {
+    let database = options.get_database().unwrap_or_else(|| options.get_username());
+    let host = match options.get_socket() {
+        Some(socket) => socket.display().to_string(),
+        None => options.get_host().to_owned(),
+    };
+    let is_open = matches!(options.get_ssl_mode(), PgSslMode::Disable);
+    let tls = if is_open { " without TLS" } else { "" };
+    format!("{host}:{}, database {database}{tls}", options.get_port())
+}
+
+async fn migrate(
+    connection: &mut PgConnection,
+    options: &PgConnectOptions,
+) -> Result<(), StoreError> {
+    let denied = |error: &sqlx::Error| code(error).is_some_and(|it| it == "42501");
+    match migrations::POSTGRES.run(&mut *connection).await {
+        Err(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _))
+            if denied(&error) =>
+        {
+            Err(ServerError::Rights { server: named(options), source: error }.into())
+        }
+        migrated => migrated.map_err(migration_error),
+    }
+}
+
+fn migration_error(error: MigrateError) -> StoreError {
+    if let MigrateError::VersionMissing(migration) = error {
+        return StoreError::Newer { migration };
+    }
+    StoreError::Migrate(error)
+}
+
+/// Begins a transaction that writes, alone among all that do.
+pub async fn begin(pool: &PgPool) -> Result<Open, DriverError> {
+    let mut tx = pool.begin_with(BEGIN).await?;
+    // Not in one message with the BEGIN: whoever gives up waiting for the lock would leave a connection behind of which
+    // the driver does not know that it is within a transaction.
+    sqlx::query(LOCK).execute(&mut *tx).await?;
+    Ok(Open { tx, has_failed: false })
+}
+
+/// Begins one that only reads one state of the database.
+pub async fn snapshot(pool: &PgPool) -> Result<Open, DriverError> {
+    Ok(Open { tx: pool.begin_with(SNAPSHOT).await?, has_failed: false })
+}
+
+impl Open {
+    /// Commits. Where the connection breaks meanwhile nobody knows whether it did.
+    pub async fn commit(self) -> Result<(), DriverError> {
+        if self.has_failed {
+            return Err(DriverError::RolledBack);
+        }
+        self.tx.commit().await.map_err(|error| {
+            // An answer to the COMMIT says that a condition which is looked at last does not hold. Of class 57 are the
+            // answers of a server that stops, which may have written the transaction down by then.
+            if code(&error).is_some_and(|it| !it.starts_with("57")) {
+                DriverError::Pooled(error)
+            } else {
+                DriverError::Unknown(error)
+            }
+        })
+    }
+
+    pub async fn rollback(self) -> Result<(), DriverError> {
+        Ok(self.tx.rollback().await?)
+    }
+
+    /// Its connection, as long as none of its statements has failed.
+    fn within(&mut self) -> Result<&mut PgConnection, DriverError> {
+        if self.has_failed { Err(DriverError::RolledBack) } else { Ok(&mut *self.tx) }
+    }
+}
+
+/// The SQLSTATE of an error.
+fn code(error: &sqlx::Error) -> Option<String> {
+    error.as_database_error().and_then(sqlx::error::DatabaseError::code).map(Into::into)
+}

@@ -1,0 +1,237 @@
+//! Runs statements on PostgreSQL.
+
+use std::borrow::Cow;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt as _, stream};
+use sqlx::postgres::{PgArguments, PgConnection, PgPool};
+use sqlx::query::Query;
+use sqlx::{Arguments as _, AssertSqlSafe, Postgres as Driver};
+
+use super::super::arg::Arg;
+use super::super::connections::Purpose;
+use super::super::row::Row;
+use super::super::statement::Statement;
+use super::{Open, begin, code, text};
+use crate::store::error::DriverError;
+
+/// How often a statement that is a transaction by itself is run where others are in its way.
+const TRIES: usize = 5;
+/// `serialization_failure` and `deadlock_detected`.
+const IN_THE_WAY: [&str; 2] = ["40001", "40P01"];
+
+/// What runs a statement.
+#[derive(Debug)]
+pub enum On<'a> {
+    Pool(&'a PgPool, Purpose),
+    /// The statement is a transaction by itself.
+    Writer(&'a PgPool),
+    Tx(&'a mut Open),
+}
+
+/// What is wanted of a statement.
+#[derive(Debug, Clone, Copy)]
+pub enum Want {
+    Rows,
+    FirstRow,
+    Number,
+}
+
+#[derive(Debug, Default)]
+pub struct Done {
+    pub rows: Vec<Row>,
+    pub written: u64,
+}
+
+impl On<'_> {
+    /// Runs a statement. In a box: a caller that works with SQLite need not have room for it.
+    pub fn run<'s>(
+        self,
+        statement: &'s Statement<'_>,
+        want: Want,
+    ) -> BoxFuture<'s, Result<Done, DriverError>>
+    where
+        Self: 's,
+    {
+        Box::pin(async move {
+            match self {
+                Self::Pool(pool, _) => run(&mut *pool.acquire().await?, statement, want).await,
+                Self::Writer(pool) => alone(pool, statement, want).await,
+                Self::Tx(open) => {
+                    let done = run(open.within()?, statement, want).await;
+                    open.has_failed |= done.is_err();
+                    done
+                }
+            }
+        })
+    }
+}
+
+impl Open {
+    /// Rows one by one. A failure ends the transaction, whatever its COMMIT would answer.
+    pub fn stream<'t>(
+        &'t mut self,
+        statement: &Statement<'_>,
+    ) -> BoxStream<'t, Result<Row, DriverError>> {
+        if self.has_failed {
+            return stream::once(async { Err(DriverError::RolledBack) }).boxed();
+        }
+        let has_failed = &mut self.has_failed;
+        let rows = query(statement).fetch(&mut *self.tx);
+        rows.map(move |row| {
+            *has_failed |= row.is_err();
+            Ok(Row::Postgres(row?))
+        })
+        .boxed()
+    }
+}
+
+/// Runs a statement that is a transaction by itself, under the lock of those who write.
+async fn alone(pool: &PgPool, statement: &Statement<'_>, want: Want) -> Result<Done, DriverError> {
+    let mut tries = 1;
+    loop {
+        let done = async {
+            let mut open = begin(pool).await?;
+            let done = run(open.within()?, statement, want).await?;
+            open.commit().await.map(|()| done)
+        };
+        match done.await {
+            Err(DriverError::Pooled(error)) if tries < TRIES && is_in_the_way(&error) => tries += 1,
+            done => return done,
+        }
+    }
+}
+
+fn is_in_the_way(error: &sqlx::Error) -> bool {
+    code(error).is_some_and(|it| IN_THE_WAY.contains(&&*it))
+}
+
+async fn run(
+    connection: &mut PgConnection,
+    statement: &Statement<'_>,
+    want: Want,
+) -> Result<Done, DriverError> {
+    let query = query(statement);
+    Ok(match want {
+        Want::Rows => {
+            let rows = query.fetch_all(connection).await?.into_iter().map(Row::Postgres).collect();
+            Done { rows, written: 0 }
+        }
+        Want::FirstRow => {
+            let row = query.fetch_optional(connection).await?;
+            Done { rows: row.into_iter().map(Row::Postgres).collect(), written: 0 }
+        }
+        Want::Number => {
+            Done { rows: Vec::new(), written: query.execute(connection).await?.rows_affected() }
+        }
+    })
+}
+
+fn query(statement: &Statement<'_>) -> Query<'static, Driver, PgArguments> {
+    let mut arguments = PgArguments::default();
+    for argument in &statement.arguments {
+        add(argument, &mut arguments);
+    }
+    match statement.postgres.as_ref().unwrap_or(&statement.text) {
+        Cow::Borrowed(text) => sqlx::query_with(text::of_constant(text), arguments),
+        Cow::Owned(text) => {
+            let text = AssertSqlSafe(text::for_server(text).into_owned());
+            sqlx::query_with(text, arguments).persistent(false)
+        }
+    }
+}
+
+fn add(argument: &Arg<'_>, arguments: &mut PgArguments) {
+    let added = match argument {
+        Arg::Integer(value) => arguments.add(*value),
+        Arg::Flag(value) => arguments.add(*value),
+        Arg::Text(value) => arguments.add(value.as_deref().map(without_nulls)),
+        Arg::Bytes(value) => arguments.add(value.as_deref()),
+        Arg::Id(value) => arguments.add(value.as_ref().map(<[u8; 16]>::as_slice)),
+        Arg::Texts(list) => arguments.add(values::<String>(list)),
+        Arg::Integers(list) => arguments.add(values::<i64>(list)),
+        Arg::Ids(list) => arguments.add(list.iter().map(<[u8; 16]>::as_slice).collect::<Vec<_>>()),
+    };
+    added.expect("the driver encodes these kinds without a failure");
+}
+
+/// The values of a list of our own.
+fn values<T: serde::de::DeserializeOwned>(list: &str) -> Vec<T> {
+    serde_json::from_str(list).expect("a list that was bound as one of this kind")
+}
+
+/// PostgreSQL's texts cannot hold the character U+0000, which a subject or a reply may well have.
+fn without_nulls(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
+}
+
+/// Inserts rows by one statement, whose text is the same for every number of them.
+pub async fn insert<'a, const COLUMNS: usize>(
+    open: &mut Open,
+    (into, then): (&'static str, &'static str),
+    rows: impl Iterator<Item = [Arg<'a>; COLUMNS]>,
+) -> Result<(), DriverError> {
+    let mut columns: [Option<Column>; COLUMNS] = [const { None }; COLUMNS];
+    for row in rows {
+        for (column, value) in columns.iter_mut().zip(row) {
+            column.get_or_insert_with(|| Column::of(&value)).push(value);
+        }
+    }
+    let mut arguments = PgArguments::default();
+    for column in columns {
+        // Without a row there is no column.
+        let Some(column) = column else { return Ok(()) };
+        column.add_to(&mut arguments);
+    }
+    let numbers: Vec<String> = (1..=COLUMNS).map(|it| format!("${it}")).collect();
+    let text = format!("{into} SELECT * FROM unnest({}){then}", numbers.join(", "));
+    let inserted = sqlx::query_with(AssertSqlSafe(text), arguments).execute(open.within()?).await;
+    open.has_failed |= inserted.is_err();
+    inserted?;
+    Ok(())
+}
+
+/// All values of one column.
+enum Column {
+    Integers(Vec<Option<i64>>),
+    Flags(Vec<Option<bool>>),
+    Texts(Vec<Option<String>>),
+    Bytes(Vec<Option<Vec<u8>>>),
+}
+
+impl Column {
+    /// A null has a kind, too.
+    fn of(value: &Arg<'_>) -> Self {
+        match value {
+            Arg::Integer(_) => Self::Integers(Vec::new()),
+            Arg::Flag(_) => Self::Flags(Vec::new()),
+            Arg::Text(_) => Self::Texts(Vec::new()),
+            Arg::Bytes(_) | Arg::Id(_) => Self::Bytes(Vec::new()),
+            Arg::Texts(_) | Arg::Integers(_) | Arg::Ids(_) => unreachable!("a row holds no lists"),
+        }
+    }
+
+    fn push(&mut self, value: Arg<'_>) {
+        match (self, value) {
+            (Self::Integers(all), Arg::Integer(value)) => all.push(value),
+            (Self::Flags(all), Arg::Flag(value)) => all.push(value),
+            (Self::Texts(all), Arg::Text(value)) => {
+                all.push(value.map(|it| without_nulls(&it).into_owned()));
+            }
+            (Self::Bytes(all), Arg::Bytes(value)) => all.push(value.map(Cow::into_owned)),
+            (Self::Bytes(all), Arg::Id(value)) => all.push(value.map(Vec::from)),
+            (_, other) => unreachable!("a column has one kind: {other:?}"),
+        }
+    }
+
+    fn add_to(self, arguments: &mut PgArguments) {
+        let added = match self {
+            Self::Integers(all) => arguments.add(all),
+            Self::Flags(all) => arguments.add(all),
+            Self::Texts(all) => arguments.add(all),
+            Self::Bytes(all) => arguments.add(all),
+        };
+        added.expect("the driver encodes these kinds without a failure");
+    }
+}
