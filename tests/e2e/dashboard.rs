@@ -25,7 +25,7 @@ use reqwest::{Client, Method, Response};
 use waxwing_tests::Server;
 
 /// A browser without scripts: it keeps the session's cookie, and says which site a form comes from.
-struct Browser<'a> {
+pub struct Browser<'a> {
     server: &'a Server,
     client: Client,
     cookie: Option<String>,
@@ -33,13 +33,13 @@ struct Browser<'a> {
 
 /// An answer as a person sees it.
 #[derive(Debug)]
-struct Page {
+pub struct Page {
     status: u16,
     /// Where a redirect leads.
     to: Option<String>,
     policy: String,
     caching: String,
-    html: String,
+    pub html: String,
 }
 
 impl<'a> Browser<'a> {
@@ -49,7 +49,7 @@ impl<'a> Browser<'a> {
     }
 
     /// The owner of dev's account, logged in by password.
-    async fn of_dev(server: &'a Server) -> Self {
+    pub async fn of_dev(server: &'a Server) -> Self {
         let mut browser = Self::new(server);
         let (email, password) = dev_person(server);
         let page = browser.log_in(&email, &password).await;
@@ -72,7 +72,7 @@ impl<'a> Browser<'a> {
         self.send("/login", &[("email", email), ("password", password)]).await
     }
 
-    async fn get(&mut self, path: &str) -> Page {
+    pub async fn get(&mut self, path: &str) -> Page {
         let request = self.client.request(Method::GET, self.url(path));
         self.answer(request).await
     }

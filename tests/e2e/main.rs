@@ -33,6 +33,7 @@ mod order_of_checks;
 mod plugin_tools;
 mod plugin_languages;
 mod plugins;
+mod postgres;
 mod relay;
 mod relay_clients;
 mod reload;
