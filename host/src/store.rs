@@ -28,6 +28,7 @@ mod keys;
 mod message_details;
 mod message_pages;
 mod one_time_links;
+mod place;
 mod queue;
 mod queue_view;
 mod recheck_at_lease;
@@ -56,8 +57,6 @@ pub(crate) mod test_data;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
@@ -81,6 +80,7 @@ pub use kept_answers::Origin;
 pub use message_details::{AttemptRow, MessageDetails, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
 pub use one_time_links::{LinkPurpose, LinkRow};
+pub use place::Place;
 pub use queue_view::{
     DestinationRow, LastAttempt, MAX_COUNTED, MAX_LISTED_MESSAGES, Queued, WaitingGroup,
 };
@@ -125,37 +125,6 @@ pub struct Store {
     /// What is kept in memory beside the database.
     identities: Arc<Identities>,
     key_use: Arc<KeyUse>,
-}
-
-/// Where a store has its database.
-#[derive(Clone)]
-pub enum Place {
-    /// A file, made where it is missing.
-    File(PathBuf),
-    /// A database of a server, by its URL; its tables are made where they are missing.
-    Server(String),
-}
-
-impl From<&PathBuf> for Place {
-    fn from(file: &PathBuf) -> Self {
-        Self::File(file.clone())
-    }
-}
-
-impl From<&Path> for Place {
-    fn from(file: &Path) -> Self {
-        Self::File(file.to_owned())
-    }
-}
-
-impl fmt::Debug for Place {
-    /// A URL may hold a password.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(file) => f.debug_tuple("File").field(file).finish(),
-            Self::Server(_) => f.write_str("Server(…)"),
-        }
-    }
 }
 
 impl Store {

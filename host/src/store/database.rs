@@ -7,6 +7,7 @@ mod convert;
 mod inline;
 mod migrations;
 mod postgres;
+mod purpose;
 mod row;
 mod sqlite;
 mod statement;
@@ -14,12 +15,14 @@ mod statement;
 pub(super) use arg::{IntoArg, args, digits, to_json};
 pub(super) use connections::{Connections, Database, Tx};
 #[cfg(test)]
-pub(super) use connections::{On, Pool, Purpose};
+pub(super) use connections::{On, Pool};
 pub(super) use convert::convert;
 #[cfg(test)]
 pub(super) use migrations::BASELINE;
 #[cfg(test)]
 pub(super) use postgres::for_server;
+#[cfg(test)]
+pub(super) use purpose::Purpose;
 pub(super) use row::{
     Row, column, inconsistent, json, json_or_empty, moment, moment_or_none, parsed, word,
 };

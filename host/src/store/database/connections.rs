@@ -8,7 +8,8 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqliteSy
 use sqlx::{Sqlite as Driver, Transaction};
 
 use super::inline::{Held, Inline};
-use super::postgres;
+use super::postgres::{run, tx};
+use super::purpose::Purpose;
 use crate::store::StoreError;
 use crate::store::error::DriverError;
 
@@ -52,13 +53,6 @@ pub enum Pool {
     Postgres(PgPool),
 }
 
-#[derive(Debug, Clone, Copy)]
-pub enum Purpose {
-    Work,
-    /// Pages of lists. One that takes too long is [`StoreError::Busy`], not a database fault.
-    Lists,
-}
-
 /// A transaction. It is rolled back where it is dropped before [`Tx::commit`].
 #[derive(Debug)]
 pub struct Tx {
@@ -70,7 +64,7 @@ pub struct Tx {
 pub enum Inner {
     Writing(Held),
     Reading(Transaction<'static, Driver>),
-    Postgres(postgres::Open),
+    Postgres(tx::Open),
 }
 
 /// What runs a statement.
@@ -80,7 +74,7 @@ pub enum On<'a> {
     Pool(&'a SqlitePool, Purpose),
     Writing(&'a mut Held),
     Reading(&'a mut Transaction<'static, Driver>),
-    Postgres(postgres::On<'a>),
+    Postgres(run::On<'a>),
 }
 
 impl Database {
@@ -90,8 +84,7 @@ impl Database {
         let held = match &self.writer {
             Single::Inline(it) => it.hold().await.map_err(StoreError::during(name))?,
             Single::Reading(it) | Single::Writing(it) => {
-                let begun =
-                    Box::pin(postgres::begin(it)).await.map_err(StoreError::during(name))?;
+                let begun = Box::pin(tx::begin(it)).await.map_err(StoreError::during(name))?;
                 return Ok(Tx { inner: Inner::Postgres(begun), name });
             }
         };
@@ -103,7 +96,7 @@ impl Database {
     pub async fn snapshot(&self, name: &'static str) -> Result<Tx, StoreError> {
         let begun = match &self.readers.pool {
             Pool::Sqlite(it) => it.begin().await.map(Inner::Reading).map_err(DriverError::Pooled),
-            Pool::Postgres(it) => Box::pin(postgres::snapshot(it)).await.map(Inner::Postgres),
+            Pool::Postgres(it) => Box::pin(tx::snapshot(it)).await.map(Inner::Postgres),
         };
         Ok(Tx { inner: begun.map_err(StoreError::during(name))?, name })
     }
@@ -193,7 +186,7 @@ impl On<'_> {
     pub fn error(&self, operation: &'static str) -> impl FnOnce(DriverError) -> StoreError + use<> {
         let is_list = match self {
             Self::Pool(_, purpose) => matches!(purpose, Purpose::Lists),
-            Self::Postgres(it) => matches!(it, postgres::On::Pool(_, Purpose::Lists)),
+            Self::Postgres(it) => matches!(it, run::On::Pool(_, Purpose::Lists)),
             Self::Inline(_) | Self::Writing(_) | Self::Reading(_) => false,
         };
         move |source| {
@@ -212,8 +205,8 @@ impl<'a> From<&'a Single> for On<'a> {
     fn from(connection: &'a Single) -> Self {
         match connection {
             Single::Inline(it) => Self::Inline(it),
-            Single::Reading(it) => Self::Postgres(postgres::On::Pool(it, Purpose::Work)),
-            Single::Writing(it) => Self::Postgres(postgres::On::Writer(it)),
+            Single::Reading(it) => Self::Postgres(run::On::Pool(it, Purpose::Work)),
+            Single::Writing(it) => Self::Postgres(run::On::Writer(it)),
         }
     }
 }
@@ -223,7 +216,7 @@ impl<'a> From<&'a Connections> for On<'a> {
         let purpose = connections.purpose;
         match &connections.pool {
             Pool::Sqlite(it) => Self::Pool(it, purpose),
-            Pool::Postgres(it) => Self::Postgres(postgres::On::Pool(it, purpose)),
+            Pool::Postgres(it) => Self::Postgres(run::On::Pool(it, purpose)),
         }
     }
 }
@@ -233,7 +226,7 @@ impl<'a> From<&'a mut Tx> for On<'a> {
         match &mut tx.inner {
             Inner::Writing(it) => Self::Writing(it),
             Inner::Reading(it) => Self::Reading(it),
-            Inner::Postgres(it) => Self::Postgres(postgres::On::Tx(it)),
+            Inner::Postgres(it) => Self::Postgres(run::On::Tx(it)),
         }
     }
 }
@@ -255,6 +248,6 @@ pub fn options(file: &Path) -> SqliteConnectOptions {
 /// Whether a list took too long, or found no connection in time.
 pub fn is_out_of_time(error: &sqlx::Error) -> bool {
     let is_interrupted = matches!(error, sqlx::Error::Database(error)
-        if error.code().is_some_and(|code| code == INTERRUPTED || code == postgres::CANCELED));
+        if error.code().is_some_and(|code| code == INTERRUPTED || code == tx::CANCELED));
     is_interrupted || matches!(error, sqlx::Error::PoolTimedOut)
 }

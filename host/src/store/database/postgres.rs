@@ -1,8 +1,9 @@
 //! PostgreSQL, for one server at a time: whoever writes takes one lock first and keeps it until the end of the
 //! transaction, so what a transaction reads stays true until it commits, as with SQLite's one writer (decision 0064).
 
-mod run;
+pub mod run;
 mod text;
+pub mod tx;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,20 +11,19 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use sqlx::migrate::{Migrate, MigrateError};
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgSslMode};
-use sqlx::{ConnectOptions, Connection, Executor, Postgres as Driver, Row, Transaction};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions, PgSslMode};
+use sqlx::{ConnectOptions, Connection, Executor, Row};
 
-use super::connections::{Connections, Database, Pool, Purpose, Single};
+use self::tx::code;
+use super::connections::{Connections, Database, Pool, Single};
 use super::migrations;
+use super::purpose::Purpose;
 use crate::store::StoreError;
-use crate::store::error::{DriverError, ServerError};
+use crate::store::error::ServerError;
 
-pub use run::{On, Want, insert};
 #[cfg(test)]
 pub use text::for_server;
 
-/// `query_canceled`: the time of a list is over.
-pub const CANCELED: &str = "57014";
 /// PostgreSQL 15, as `server_version_num` says it.
 const OLDEST: i32 = 150_000;
 /// Connections that read for sends and deliveries.
@@ -50,23 +50,10 @@ const WRITES: &str = "SET lock_timeout = 30000; SET idle_in_transaction_session_
 const KEPT_ALIVE: &str = "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; \
     SET tcp_keepalives_count = 3";
 
-/// The isolation level is said: a database or a user may have another one as their default.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
-/// The lock of those who write, within one database.
-const LOCK: &str = "SELECT pg_advisory_xact_lock(7023767254913049)";
 /// Holds until the end of the session.
 const CLAIM: &str = "SELECT pg_try_advisory_lock(7023767254913050) AS is_free";
 const CLAIM_TRIES: u32 = 20;
 const CLAIM_PAUSE: Duration = Duration::from_millis(250);
-const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-
-/// A transaction that is open.
-#[derive(Debug)]
-pub struct Open {
-    tx: Transaction<'static, Driver>,
-    /// One of its statements failed: PostgreSQL answers its COMMIT with a rollback, and with no error.
-    has_failed: bool,
-}
 
 /// Connects to the server, and brings the schema up to date.
 pub async fn open(url: &str) -> Result<Database, StoreError> {
@@ -205,50 +192,4 @@ fn migration_error(error: MigrateError) -> StoreError {
         return StoreError::Newer { migration };
     }
     StoreError::Migrate(error)
-}
-
-/// Begins a transaction that writes, alone among all that do.
-pub async fn begin(pool: &PgPool) -> Result<Open, DriverError> {
-    let mut tx = pool.begin_with(BEGIN).await?;
-    // Not in one message with the BEGIN: whoever gives up waiting for the lock would leave a connection behind of which
-    // the driver does not know that it is within a transaction.
-    sqlx::query(LOCK).execute(&mut *tx).await?;
-    Ok(Open { tx, has_failed: false })
-}
-
-/// Begins one that only reads one state of the database.
-pub async fn snapshot(pool: &PgPool) -> Result<Open, DriverError> {
-    Ok(Open { tx: pool.begin_with(SNAPSHOT).await?, has_failed: false })
-}
-
-impl Open {
-    /// Commits. Where the connection breaks meanwhile nobody knows whether it did.
-    pub async fn commit(self) -> Result<(), DriverError> {
-        if self.has_failed {
-            return Err(DriverError::RolledBack);
-        }
-        self.tx.commit().await.map_err(|error| {
-            // An answer to the COMMIT says that a condition which is looked at last does not hold. Of class 57 are the
-            // answers of a server that stops, which may have written the transaction down by then.
-            if code(&error).is_some_and(|it| !it.starts_with("57")) {
-                DriverError::Pooled(error)
-            } else {
-                DriverError::Unknown(error)
-            }
-        })
-    }
-
-    pub async fn rollback(self) -> Result<(), DriverError> {
-        Ok(self.tx.rollback().await?)
-    }
-
-    /// Its connection, as long as none of its statements has failed.
-    fn within(&mut self) -> Result<&mut PgConnection, DriverError> {
-        if self.has_failed { Err(DriverError::RolledBack) } else { Ok(&mut *self.tx) }
-    }
-}
-
-/// The SQLSTATE of an error.
-fn code(error: &sqlx::Error) -> Option<String> {
-    error.as_database_error().and_then(sqlx::error::DatabaseError::code).map(Into::into)
 }

@@ -7,8 +7,9 @@ use sqlx::migrate::MigrateError;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{ConnectOptions, Row, SqliteConnection};
 
-use super::connections::{Connections, Database, Pool, Purpose, Single, options};
+use super::connections::{Connections, Database, Pool, Single, options};
 use super::inline::{Access, Inline};
+use super::purpose::Purpose;
 use super::{convert, migrations};
 use crate::store::error::BASELINE_SCHEMA;
 use crate::store::{StoreError, embedded};

@@ -13,7 +13,7 @@ use sqlx::{AssertSqlSafe, Sqlite as Driver};
 use super::arg::{Arg, IntoArg, to_json};
 use super::connections::{Inner, On, Tx};
 use super::inline::{self, Text};
-use super::postgres::{self, Want};
+use super::postgres::run::{self, Said, Want};
 use super::row::Row;
 use crate::id::Identifier;
 use crate::store::StoreError;
@@ -23,11 +23,11 @@ use crate::store::error::DriverError;
 #[derive(Debug)]
 #[must_use = "a statement does nothing before it is run"]
 pub struct Statement<'a> {
-    pub(super) name: &'static str,
-    pub(super) text: Cow<'static, str>,
+    name: &'static str,
+    text: Cow<'static, str>,
     /// What PostgreSQL is told instead.
-    pub(super) postgres: Option<Cow<'static, str>>,
-    pub(super) arguments: Vec<Arg<'a>>,
+    postgres: Option<Cow<'static, str>>,
+    arguments: Vec<Arg<'a>>,
 }
 
 /// The text of a statement. Its first line, `-- name`, names it in errors and in the tests of the query plans.
@@ -141,6 +141,11 @@ impl<'a> Statement<'a> {
         self
     }
 
+    fn said(&self) -> Said<'_> {
+        let text = self.postgres.as_ref().unwrap_or(&self.text);
+        Said { text, arguments: &self.arguments }
+    }
+
     /// All rows.
     pub async fn all(self, on: impl Into<On<'_>>) -> Result<Vec<Row>, StoreError> {
         let on = on.into();
@@ -153,7 +158,7 @@ impl<'a> Statement<'a> {
             On::Writing(it) => it.within().and_then(|it| self.rows(it, usize::MAX)),
             On::Pool(it, _) => pooled(self.query().fetch_all(it).await),
             On::Reading(it) => pooled(self.query().fetch_all(&mut **it).await),
-            On::Postgres(it) => it.run(&self, Want::Rows).await.map(|it| it.rows),
+            On::Postgres(it) => it.run(self.said(), Want::Rows).await.map(|it| it.rows),
         }
         .map_err(error)
     }
@@ -184,7 +189,9 @@ impl<'a> Statement<'a> {
                 let row = self.query().fetch_optional(&mut **it).await;
                 row.map(|row| row.map(Row::Pooled)).map_err(DriverError::Pooled)
             }
-            On::Postgres(it) => it.run(&self, Want::FirstRow).await.map(|mut it| it.rows.pop()),
+            On::Postgres(it) => {
+                it.run(self.said(), Want::FirstRow).await.map(|mut it| it.rows.pop())
+            }
         }
         .map_err(error)
     }
@@ -203,7 +210,7 @@ impl<'a> Statement<'a> {
                 let rows = self.query().fetch(&mut **tx);
                 rows.map_ok(Row::Pooled).map_err(DriverError::Pooled).right_stream().left_stream()
             }
-            Inner::Postgres(tx) => tx.stream(&self).right_stream(),
+            Inner::Postgres(tx) => tx.stream(self.said()).right_stream(),
         }
         .map_err(move |source| StoreError::Database { operation: name, source })
     }
@@ -221,7 +228,7 @@ impl<'a> Statement<'a> {
                 it.within().and_then(|it| inline::run(it, &self.text(), &self.arguments))
             }
             On::Pool(..) | On::Reading(_) => Err(DriverError::ReadsOnly),
-            On::Postgres(it) => it.run(&self, Want::Number).await.map(|it| it.written),
+            On::Postgres(it) => it.run(self.said(), Want::Number).await.map(|it| it.written),
         }
         .map_err(error)
     }
@@ -284,7 +291,7 @@ impl<'a, const COLUMNS: usize, R: Iterator<Item = [Arg<'a>; COLUMNS]>> Inserts<C
             Inner::Writing(it) => it,
             Inner::Reading(_) => return Err(during(DriverError::ReadsOnly)),
             Inner::Postgres(it) => {
-                let inserted = postgres::insert(it, (self.into, self.then), self.rows);
+                let inserted = run::insert(it, (self.into, self.then), self.rows);
                 return Box::pin(inserted).await.map_err(during);
             }
         };

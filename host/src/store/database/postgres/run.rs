@@ -10,10 +10,10 @@ use sqlx::query::Query;
 use sqlx::{Arguments as _, AssertSqlSafe, Postgres as Driver};
 
 use super::super::arg::Arg;
-use super::super::connections::Purpose;
+use super::super::purpose::Purpose;
 use super::super::row::Row;
-use super::super::statement::Statement;
-use super::{Open, begin, code, text};
+use super::text;
+use super::tx::{Open, begin, code};
 use crate::store::error::DriverError;
 
 /// How often a statement that is a transaction by itself is run where others are in its way.
@@ -28,6 +28,13 @@ pub enum On<'a> {
     /// The statement is a transaction by itself.
     Writer(&'a PgPool),
     Tx(&'a mut Open),
+}
+
+/// A statement, as PostgreSQL is told it.
+#[derive(Debug, Clone, Copy)]
+pub struct Said<'s> {
+    pub text: &'s Cow<'static, str>,
+    pub arguments: &'s [Arg<'s>],
 }
 
 /// What is wanted of a statement.
@@ -48,7 +55,7 @@ impl On<'_> {
     /// Runs a statement. In a box: a caller that works with SQLite need not have room for it.
     pub fn run<'s>(
         self,
-        statement: &'s Statement<'_>,
+        statement: Said<'s>,
         want: Want,
     ) -> BoxFuture<'s, Result<Done, DriverError>>
     where
@@ -72,7 +79,7 @@ impl Open {
     /// Rows one by one. A failure ends the transaction, whatever its COMMIT would answer.
     pub fn stream<'t>(
         &'t mut self,
-        statement: &Statement<'_>,
+        statement: Said<'_>,
     ) -> BoxStream<'t, Result<Row, DriverError>> {
         if self.has_failed {
             return stream::once(async { Err(DriverError::RolledBack) }).boxed();
@@ -88,7 +95,7 @@ impl Open {
 }
 
 /// Runs a statement that is a transaction by itself, under the lock of those who write.
-async fn alone(pool: &PgPool, statement: &Statement<'_>, want: Want) -> Result<Done, DriverError> {
+async fn alone(pool: &PgPool, statement: Said<'_>, want: Want) -> Result<Done, DriverError> {
     let mut tries = 1;
     loop {
         let done = async {
@@ -109,7 +116,7 @@ fn is_in_the_way(error: &sqlx::Error) -> bool {
 
 async fn run(
     connection: &mut PgConnection,
-    statement: &Statement<'_>,
+    statement: Said<'_>,
     want: Want,
 ) -> Result<Done, DriverError> {
     let query = query(statement);
@@ -128,12 +135,12 @@ async fn run(
     })
 }
 
-fn query(statement: &Statement<'_>) -> Query<'static, Driver, PgArguments> {
+fn query(statement: Said<'_>) -> Query<'static, Driver, PgArguments> {
     let mut arguments = PgArguments::default();
-    for argument in &statement.arguments {
+    for argument in statement.arguments {
         add(argument, &mut arguments);
     }
-    match statement.postgres.as_ref().unwrap_or(&statement.text) {
+    match statement.text {
         Cow::Borrowed(text) => sqlx::query_with(text::of_constant(text), arguments),
         Cow::Owned(text) => {
             let text = AssertSqlSafe(text::for_server(text).into_owned());
