@@ -133,7 +133,7 @@ impl People {
         self.check_again(person, before, from).await?;
         let hash = self.passwords.hash(after).await?;
         let (user, session) = (person.user.id, person.session.id);
-        self.store.change_password((user, &hash), session, self.clock.now()).await?;
+        self.store.change_password((user, &hash), session).await?;
         self.record_in_account(person, ("change_password", None), from).await;
         Ok(())
     }

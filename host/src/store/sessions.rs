@@ -91,7 +91,12 @@ impl Store {
 
     /// Notes that the password was given again.
     pub async fn verify_session(&self, id: SessionId, now: Timestamp) -> Result<(), StoreError> {
-        verify_session(id, now).run(&self.db.writer).await.map(|_| ())
+        sql("-- verify_session\nUPDATE sessions SET verified_at = $2 WHERE id = $1")
+            .bind(id)
+            .bind(now.millis())
+            .run(&self.db.writer)
+            .await
+            .map(|_| ())
     }
 
     /// Shows another account from now on.
@@ -173,12 +178,6 @@ fn session_row(row: &Row) -> Result<SessionRow, StoreError> {
         ip: column(row, "ip")?,
         agent: column(row, "agent")?,
     })
-}
-
-pub(super) fn verify_session(id: SessionId, now: Timestamp) -> Statement<'static> {
-    sql("-- verify_session\nUPDATE sessions SET verified_at = $2 WHERE id = $1")
-        .bind(id)
-        .bind(now.millis())
 }
 
 pub(super) fn end_other_sessions(user: UserId, kept: SessionId) -> Statement<'static> {

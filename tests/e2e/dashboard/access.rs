@@ -2,7 +2,20 @@
 
 use waxwing_tests::{Launch, Server};
 
-use super::{Browser, PASSWORD, code, dev_person};
+use super::{Browser, PASSWORD, audit, code, dev_person};
+
+const ANOTHER: &str = "another horse battery staple";
+
+/// Gives somebody a second factor. Answers its secret and the recovery codes.
+async fn enrol(browser: &mut Browser<'_>) -> (String, Vec<String>) {
+    let secret = browser.get("/app/profile/factor").await.value("enrolment");
+    let proof = code(&secret, 0);
+    let page =
+        browser.submit("/app/profile/factor", &[("enrolment", &secret), ("code", &proof)]).await;
+    assert!(page.html.contains("Keep these recovery codes"), "{}", page.html);
+    let codes = page.html.split("<li>").skip(1).filter_map(|it| it.split('<').next());
+    (secret, codes.map(str::to_owned).collect())
+}
 
 #[tokio::test]
 async fn a_password_opens_a_session_and_a_wrong_one_says_no_more_than_that() {
@@ -181,4 +194,22 @@ async fn users_are_listed_given_roles_and_removed_by_command() {
     assert_eq!(browser.get("/app").await.status, 303);
     let said = server.cli_fails(&["user", "reset", "cy@example.com"]);
     assert!(said.contains("there is no user"), "{said}");
+}
+
+#[tokio::test]
+async fn another_password_does_not_stand_for_the_second_factor() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 0);
+    let mut browser = Browser::invited(&server, "bo@example.com", &account.id, "owner").await;
+    enrol(&mut browser).await;
+    audit::open(&server).execute("UPDATE sessions SET verified_at = 0", []).expect("changed");
+    let asked = browser.submit("/app/profile/factor/remove", &[]).await;
+    assert_eq!(asked.to.as_deref(), Some("/app/verify?next=%2Fapp%2Fprofile"), "{}", asked.html);
+    let typed = [("before", PASSWORD), ("after", ANOTHER)];
+    let changed = browser.submit("/app/profile/password", &typed).await;
+    assert_eq!(changed.to.as_deref(), Some("/app/profile?done=password"), "{}", changed.html);
+    let asked = browser.submit("/app/profile/factor/remove", &[]).await;
+    assert_eq!(asked.to.as_deref(), Some("/app/verify?next=%2Fapp%2Fprofile"), "{}", asked.html);
+    let page = Browser::new(&server).log_in("bo@example.com", ANOTHER).await;
+    assert!(page.html.contains("One more code"), "{}", page.html);
 }
