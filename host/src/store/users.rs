@@ -223,8 +223,8 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Changes a password. All other sessions end with it. The one that is kept is not verified: nobody was asked for the
-    /// second factor.
+    /// Changes a password. All other sessions and all links end with it: resets, and log-ins before their second step.
+    /// The session that is kept is not verified: nobody was asked for the second factor.
     pub async fn change_password(
         &self,
         (user, password): (UserId, &str),
@@ -233,6 +233,10 @@ impl Store {
         let mut tx = self.db.begin("change_password").await?;
         set_password(user, password).run(&mut tx).await?;
         end_other_sessions(user, kept).run(&mut tx).await?;
+        sql("-- change_password: links\nDELETE FROM one_time_links WHERE user_id = $1")
+            .bind(user)
+            .run(&mut tx)
+            .await?;
         tx.commit().await
     }
 

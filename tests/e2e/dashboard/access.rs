@@ -213,3 +213,21 @@ async fn another_password_does_not_stand_for_the_second_factor() {
     let page = Browser::new(&server).log_in("bo@example.com", ANOTHER).await;
     assert!(page.html.contains("One more code"), "{}", page.html);
 }
+
+#[tokio::test]
+async fn another_password_ends_links_and_log_ins_that_were_begun() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 0);
+    let mut browser = Browser::invited(&server, "bo@example.com", &account.id, "owner").await;
+    let (_, codes) = enrol(&mut browser).await;
+    let made = server.cli(&["user", "reset", "bo@example.com"]);
+    let reset = made["path"].as_str().expect("a link").to_owned();
+    let mut other = Browser::new(&server);
+    let step = other.log_in("bo@example.com", PASSWORD).await.value("step");
+    let typed = [("before", PASSWORD), ("after", ANOTHER)];
+    let changed = browser.submit("/app/profile/password", &typed).await;
+    assert_eq!(changed.status, 303, "{}", changed.html);
+    assert_eq!(other.get(&reset).await.status, 410);
+    let page = other.send("/login/code", &[("step", &step), ("code", &codes[0])]).await;
+    assert_eq!((page.status, other.cookie.clone()), (422, None), "{}", page.html);
+}
