@@ -8,7 +8,7 @@ use http::{StatusCode, Uri};
 use super::form::Form;
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
-use super::mail::SystemEmail;
+use super::mail::{MailError, SystemEmail};
 use super::response::{Failure, page, sentence, to, with_status};
 use super::state::Dashboard;
 use super::words::When;
@@ -126,7 +126,8 @@ pub async fn again(
     }
 }
 
-/// Mails the link; where that cannot be, it is shown this once, and why.
+/// Mails the link. Where that cannot be, an operator is shown it this once, and why; an owner only where the server sends
+/// no e-mail at all, for the owner could take it in the name of the one who is invited.
 async fn told(
     dashboard: &Dashboard,
     visitor: &Visitor,
@@ -139,6 +140,18 @@ async fn told(
         return Ok(to("/app/team?done=invited"));
     };
     let mut shown = team(dashboard, visitor).await?;
+    if !visitor.person.user.is_operator {
+        if !matches!(error, MailError::NotConfigured) {
+            let why = sentence(&error.to_string());
+            let fault =
+                format!("{why} {} waits in the list: invite them again.", invited.user.email);
+            shown.fault = Some(fault);
+            return with_status(StatusCode::SERVICE_UNAVAILABLE, &shown);
+        }
+        if !dashboard.people.show_link(&invited.user, link).await? {
+            return Ok(to("/app/team?done=added"));
+        }
+    }
     let url = dashboard.mailer.as_ref().map_or(&visitor.guest.base, |it| &it.url);
     let link = format!("{url}/invite/{}", link.reveal());
     shown.link = Some((link, sentence(&error.to_string())));

@@ -31,6 +31,12 @@ pub enum MemberError {
     Exists(EmailAddress),
     #[error("there is no user `{0}`; `waxwing user list` lists them")]
     Missing(EmailAddress),
+    /// Whoever was shown the link may have taken it.
+    #[error(
+        "the invitation of `{0}` was shown to the owner of another account, so the log-in may not be theirs; they \
+         choose another password first, by “Forgotten password” of the log-in page or a link of `waxwing user reset`"
+    )]
+    Unproven(EmailAddress),
     #[error("an account has at most {MAX_MEMBERS} people")]
     Full,
     #[error("a user who is no operator needs an account: add --account and --role")]
@@ -146,7 +152,7 @@ impl People {
         };
         let decide = |facts: &JoiningFacts| match facts {
             JoiningFacts { is_member: true, .. } => Ok(()),
-            JoiningFacts { is_known: true, .. } => has_room(*facts),
+            JoiningFacts { is_known: true, .. } => may_come(*facts, email),
             JoiningFacts { .. } => Err(MemberError::Missing(email.clone())),
         };
         self.store.join_account(&known, place, decide).await??;
@@ -161,8 +167,16 @@ impl People {
     }
 }
 
+/// Whether somebody, known or not, may come into the account.
+pub(super) fn may_come(facts: JoiningFacts, email: &EmailAddress) -> Result<(), MemberError> {
+    if facts.is_known && !facts.is_proven {
+        return Err(MemberError::Unproven(email.clone()));
+    }
+    has_room(facts)
+}
+
 /// Whether one more may come into the account.
-pub(super) fn has_room(facts: JoiningFacts) -> Result<(), MemberError> {
+fn has_room(facts: JoiningFacts) -> Result<(), MemberError> {
     if facts.people < MAX_MEMBERS { Ok(()) } else { Err(MemberError::Full) }
 }
 

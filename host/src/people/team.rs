@@ -1,6 +1,6 @@
 //! The people of an account: who is invited, with which role, and who goes.
 
-use super::members::{MAX_MEMBERS, has_room};
+use super::members::{MAX_MEMBERS, may_come};
 use super::{MemberError, Membership, Origin, People, Person, Secret};
 use crate::account::role::{Role, RoleTooLow};
 use crate::clock::Timestamp;
@@ -86,7 +86,7 @@ impl People {
             if facts.is_member {
                 return Err(TeamError::IsMember(email.clone()));
             }
-            Ok(has_room(*facts)?)
+            Ok(may_come(*facts, &email)?)
         };
         let joined = self.store.join_account(&new, place, decide).await??;
         let link = if joined.is_new {
@@ -118,6 +118,11 @@ impl People {
         let said = user.email.to_string();
         self.record_in_account(person, ("invite_user_again", Some(said)), from).await;
         Ok(Invited { user, link: Some(link) })
+    }
+
+    /// Whether an owner who has invited somebody may see the link. It proves nobody's address from then on.
+    pub async fn show_link(&self, invited: &PersonRow, link: &Secret) -> Result<bool, StoreError> {
+        self.store.show_link(invited.id, &link.hash()).await
     }
 
     /// Gives somebody of the account another role.

@@ -78,6 +78,8 @@ pub struct JoiningFacts {
     pub is_known: bool,
     /// And is in the account.
     pub is_member: bool,
+    /// And has a log-in, or an invitation, of which no owner of an account was shown the link.
+    pub is_proven: bool,
 }
 
 /// Who was taken into an account.
@@ -142,13 +144,22 @@ impl Store {
     }
 
     /// Gives a person the password, and the factor, that came over a one-time link, if the link still works. Ends all
-    /// of the person's sessions and other links. Answers whether it did.
+    /// of the person's sessions and other links. Whether the address is proven is known from the link. Answers whether
+    /// it did.
     pub async fn take_credentials(
         &self,
         link: &[u8; 32],
         new: &Credentials,
     ) -> Result<bool, StoreError> {
         let mut tx = self.db.begin("take_credentials").await?;
+        sql("-- take_credentials: the address
+             UPDATE users SET address_proven = NOT EXISTS (
+                 SELECT 1 FROM one_time_links WHERE hash = $2 AND is_shown = TRUE)
+             WHERE id = $1")
+        .bind(new.user)
+        .bind(link.to_vec())
+        .run(&mut tx)
+        .await?;
         if !super::one_time_links::take(&mut tx, link, new.at).await? {
             return Ok(false);
         }
@@ -302,7 +313,8 @@ impl Store {
              SELECT (SELECT count(*) FROM memberships WHERE account_id = $2) AS people,
                     (SELECT id FROM users WHERE email = $1) AS known,
                     EXISTS (SELECT 1 FROM users u JOIN memberships m ON m.user_id = u.id
-                            WHERE u.email = $1 AND m.account_id = $2) AS is_member")
+                            WHERE u.email = $1 AND m.account_id = $2) AS is_member,
+                    EXISTS (SELECT 1 FROM users WHERE email = $1 AND address_proven = TRUE) AS is_proven")
         .bind(new.email.to_string().to_lowercase())
         .bind(account)
         .one(&mut tx)
@@ -312,6 +324,7 @@ impl Store {
             people: column(&row, "people")?,
             is_known: known.is_some(),
             is_member: column(&row, "is_member")?,
+            is_proven: column(&row, "is_proven")?,
         };
         if let Err(refused) = decide(&facts) {
             return Ok(Err(refused));

@@ -79,16 +79,14 @@ async fn an_invitation_is_revoked_and_gives_no_way_into_other_accounts() {
     let mut other = Browser::invited(&server, "ben@example.com", &two.id, "owner").await;
     let asked = [("email", "eve@example.com"), ("role", "owner")];
     let path = link(&owner.submit("/app/team", &asked).await.html, "invite");
+    // The owner of the first account may have kept the link, and take it later.
     let second = other.submit("/app/team", &asked).await;
-    assert_eq!(second.to.as_deref(), Some("/app/team?done=added"), "no link: {}", second.html);
-    let eve = member(&other.get("/app/team").await, "eve@example.com");
-    let again = other.submit(&format!("/app/team/{eve}/again"), &[]).await;
-    assert!(!again.html.contains("/invite/"), "{}", again.html);
-    // Somebody who is in neither account any more is gone, with the link.
-    for browser in [&mut other, &mut owner] {
-        let revoked = browser.submit(&format!("/app/team/{eve}/remove"), &[]).await;
-        assert_eq!(revoked.status, 303, "{}", revoked.html);
-    }
+    assert!(second.status == 422 && second.html.contains("may not be theirs"), "{}", second.html);
+    assert!(!other.get("/app/team").await.html.contains("eve@example.com"));
+    let eve = member(&owner.get("/app/team").await, "eve@example.com");
+    // Somebody who is in no account any more is gone, with the link.
+    let revoked = owner.submit(&format!("/app/team/{eve}/remove"), &[]).await;
+    assert_eq!(revoked.status, 303, "{}", revoked.html);
     let over = Browser::new(&server).send(&path, &[("password", PASSWORD), ("code", "")]).await;
     assert_eq!(over.status, 410, "{}", over.html);
     for path in [format!("/app/team/{eve}/again"), "/app/team/usr_x/again".to_owned()] {
@@ -148,6 +146,58 @@ async fn invitations_and_resets_come_by_mail_and_only_operators_can_read_them() 
     let invited = invited.await;
     assert!(invited.html.contains("would read the links"), "{}", invited.html);
     link(&invited.html, "invite");
+    // An owner is told why, and sees no link: whoever sees it could take it.
+    let invited = guest.submit("/app/team", &[("email", "ed@example.com"), ("role", "member")]);
+    let invited = invited.await;
+    assert!(invited.status == 503 && invited.html.contains("would read the links"));
+    assert!(!invited.html.contains("/invite/"), "{}", invited.html);
+}
+
+#[tokio::test]
+async fn a_log_in_by_a_link_that_an_owner_saw_opens_no_further_account() {
+    let server = Server::dev();
+    let (one, two) = (server.open_account("pro", 0), server.open_account("pro", 0));
+    let mut attacker = Browser::invited(&server, "eve@example.com", &one.id, "owner").await;
+    let mut owner = Browser::invited(&server, "ann@example.com", &two.id, "owner").await;
+    let asked = [("email", "carol@example.com"), ("role", "owner")];
+    let path = link(&attacker.submit("/app/team", &asked).await.html, "invite");
+    let mut taken = Browser::new(&server);
+    let page = taken.send(&path, &[("password", "a password of eve"), ("code", "")]).await;
+    assert_eq!(page.to.as_deref(), Some("/app"), "{}", page.html);
+
+    let refused = owner.submit("/app/team", &asked).await;
+    assert!(
+        refused.status == 422 && refused.html.contains("may not be theirs"),
+        "{}",
+        refused.html
+    );
+    let role = ["user", "role", "carol@example.com", "--account", &two.id, "--role", "owner"];
+    let said = server.cli_fails(&role);
+    assert!(said.contains("may not be theirs"), "{said}");
+
+    // A link that no owner has seen proves it, and ends what was before.
+    let made = server.cli(&["user", "reset", "carol@example.com"]);
+    let path = made["path"].as_str().expect("a link").to_owned();
+    let mut carol = Browser::new(&server);
+    let page = carol.send(&path, &[("password", PASSWORD), ("code", "")]).await;
+    assert_eq!(page.to.as_deref(), Some("/app"), "{}", page.html);
+    assert_eq!(taken.get("/app").await.to.as_deref(), Some("/login"));
+    let added = owner.submit("/app/team", &asked).await;
+    assert_eq!(added.to.as_deref(), Some("/app/team?done=added"), "{}", added.html);
+}
+
+#[tokio::test]
+async fn an_owner_sees_no_link_of_somebody_who_is_elsewhere_too() {
+    let server = Server::dev();
+    let (one, two) = (server.open_account("pro", 0), server.open_account("pro", 0));
+    let mut owner = Browser::invited(&server, "ann@example.com", &one.id, "owner").await;
+    let email = "bo@example.com";
+    let add = ["user", "add", "--email", email, "--account", &one.id, "--role", "member"];
+    drop(server.cli(&add));
+    drop(server.cli(&["user", "role", email, "--account", &two.id, "--role", "member"]));
+    let bo = member(&owner.get("/app/team").await, email);
+    let again = owner.submit(&format!("/app/team/{bo}/again"), &[]).await;
+    assert_eq!(again.to.as_deref(), Some("/app/team?done=added"), "{}", again.html);
 }
 
 async fn mail_to(server: &Server, to: &str, subject: &str) -> String {
