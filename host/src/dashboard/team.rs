@@ -122,7 +122,12 @@ pub async fn again(
     let invited = dashboard.people.invite_again(&visitor.person, id, &visitor.guest.from).await;
     match invited {
         Ok(invited) => told(&dashboard, visitor, &invited, Role::ReadOnly).await,
-        Err(error) => Err(Failure::Invalid(fault(&dashboard, visitor, error)?)),
+        Err(error) => {
+            let fault = fault(&dashboard, visitor, error)?;
+            let mut again = team(&dashboard, visitor).await?;
+            again.fault = Some(fault);
+            with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
+        }
     }
 }
 
@@ -250,9 +255,11 @@ fn fault(dashboard: &Dashboard, visitor: &Visitor, error: TeamError) -> Result<S
             Ok(sentence(&error.to_string()))
         }
         TeamError::Email => Ok("The address must be whole, as in ada@example.com.".to_owned()),
-        TeamError::IsMember(_) | TeamError::LastOwner | TeamError::Member(_) => {
-            Ok(sentence(&error.to_string()))
-        }
+        TeamError::IsMember(_)
+        | TeamError::LastOwner
+        | TeamError::TooSoon(_)
+        | TeamError::TooMany(_)
+        | TeamError::Member(_) => Ok(sentence(&error.to_string())),
     }
 }
 

@@ -7,7 +7,7 @@ use super::{Origin, PasswordError, People};
 use crate::account::role::Role;
 use crate::id::{AccountId, UserId};
 use crate::message::address::EmailAddress;
-use crate::store::{JoiningFacts, LinkPurpose, NewUser, PersonRow, StoreError};
+use crate::store::{JoinedBy, JoiningFacts, LinkPurpose, NewUser, PersonRow, StoreError};
 
 use super::Secret;
 
@@ -15,7 +15,7 @@ pub const MAX_USERS_PER_PAGE: u32 = 500;
 /// People of one account.
 pub const MAX_MEMBERS: u32 = 200;
 /// Between two links that are mailed to one person.
-const LINK_PAUSE: Duration = Duration::from_mins(2);
+pub(super) const LINK_PAUSE: Duration = Duration::from_mins(2);
 
 /// Somebody to invite.
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ impl People {
                 let decide = |facts: &JoiningFacts| {
                     if facts.is_known { Err(exists()) } else { has_room(*facts) }
                 };
-                self.store.join_account(&user, place, decide).await??;
+                self.store.join_account(&user, place, JoinedBy::Operator, decide).await??;
             }
             None if self.store.add_user(&user).await? => {}
             None => return Err(exists()),
@@ -155,7 +155,7 @@ impl People {
             JoiningFacts { is_known: true, .. } => may_come(*facts, email),
             JoiningFacts { .. } => Err(MemberError::Missing(email.clone())),
         };
-        self.store.join_account(&known, place, decide).await??;
+        self.store.join_account(&known, place, JoinedBy::Operator, decide).await??;
         Ok(user)
     }
 
@@ -207,7 +207,7 @@ mod tests {
                 has_room(*facts)
             }
         };
-        store.join_account(&new, place, decide).await.expect("stored")
+        store.join_account(&new, place, JoinedBy::Operator, decide).await.expect("stored")
     }
 
     #[tokio::test]

@@ -146,7 +146,8 @@ impl Store {
         end_other_sessions(user, kept).run(&self.db.writer).await
     }
 
-    /// Drops sessions and one-time links that are over, at most `limit` of each. Answers how many went.
+    /// Drops sessions and one-time links that are over, at most `limit` of each, and invitations that count no more, of which
+    /// each account makes few. Answers how many went.
     pub async fn drop_sessions(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
         let sessions = sql("-- drop_sessions
              DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE expires_at <= $1 LIMIT $2)")
@@ -161,7 +162,12 @@ impl Store {
         .bind(limit)
         .run(&self.db.writer)
         .await?;
-        Ok(sessions + links)
+        let invitations =
+            sql("-- drop_sessions: invitations\nDELETE FROM invitations WHERE expires_at <= $1")
+                .bind(now.millis())
+                .run(&self.db.writer)
+                .await?;
+        Ok(sessions + links + invitations)
     }
 }
 

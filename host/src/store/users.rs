@@ -2,6 +2,7 @@
 
 use super::Store;
 use super::database::{Row, Statement, Tx, column, either, moment, parsed, sql};
+use super::invitations::{NewInvitation, RecentInvitations, add_invitation, recent_invitations};
 use super::sessions::end_other_sessions;
 use crate::account::role::Role;
 use crate::clock::Timestamp;
@@ -80,6 +81,16 @@ pub struct JoiningFacts {
     pub is_member: bool,
     /// And has a log-in, or an invitation, of which no owner of an account was shown the link.
     pub is_proven: bool,
+    pub invitations: RecentInvitations,
+}
+
+/// Who takes somebody into an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JoinedBy {
+    /// An owner of the account; a new person is mailed an invitation, which counts for a time.
+    Owner { counts_until: Timestamp },
+    /// The operator of the server.
+    Operator,
 }
 
 /// Who was taken into an account.
@@ -306,6 +317,7 @@ impl Store {
         &self,
         new: &NewUser,
         (account, role): (AccountId, Role),
+        by: JoinedBy,
         decide: impl Fn(&JoiningFacts) -> Result<(), E>,
     ) -> Result<Result<Joined, E>, StoreError> {
         let mut tx = self.db.begin("join_account").await?;
@@ -325,6 +337,7 @@ impl Store {
             is_known: known.is_some(),
             is_member: column(&row, "is_member")?,
             is_proven: column(&row, "is_proven")?,
+            invitations: recent_invitations(&mut tx, (account, &new.email), new.at).await?,
         };
         if let Err(refused) = decide(&facts) {
             return Ok(Err(refused));
@@ -332,6 +345,11 @@ impl Store {
         let user = known.unwrap_or(new.id);
         if known.is_none() {
             insert_user(&mut tx, &NewUser { membership: None, ..new.clone() }).await?;
+            if let JoinedBy::Owner { counts_until: expires_at } = by {
+                let invitation =
+                    NewInvitation { account, email: &new.email, at: new.at, expires_at };
+                add_invitation(&mut tx, invitation).await?;
+            }
         }
         sql("-- join_account
              INSERT INTO memberships (user_id, account_id, role, created_at) VALUES ($1, $2, $3, $4)

@@ -342,3 +342,31 @@ async fn an_operator_reaches_all_people_of_an_account_and_none_too_many() {
     assert!(second.html.contains("n100@") && second.html.contains("n199@"), "{}", second.html);
     assert!(!second.html.contains("More people"), "{}", second.html);
 }
+
+#[tokio::test]
+async fn an_owner_fills_no_mailbox_with_invitations() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 0);
+    let mut owner = Browser::invited(&server, "ann@example.com", &account.id, "owner").await;
+    let asked = [("email", "bo@example.com"), ("role", "member")];
+    link(&owner.submit("/app/team", &asked).await.html, "invite");
+    let bo = member(&owner.get("/app/team").await, "bo@example.com");
+    let again = format!("/app/team/{bo}/again");
+    let soon = owner.submit(&again, &[]).await;
+    assert!(soon.status == 422 && soon.html.contains("invited a moment ago"), "{}", soon.html);
+    // The pause is the address's: it stays when the person goes.
+    let revoked = owner.submit(&format!("/app/team/{bo}/remove"), &[]).await;
+    assert_eq!(revoked.status, 303, "{}", revoked.html);
+    let soon = owner.submit("/app/team", &asked).await;
+    assert!(soon.status == 422 && soon.html.contains("invited a moment ago"), "{}", soon.html);
+    let database = audit::open(&server);
+    database.execute("UPDATE invitations SET created_at = 0", []).expect("changed");
+    link(&owner.submit("/app/team", &asked).await.html, "invite");
+    let fill = "INSERT INTO invitations SELECT account_id, 'n' || value, created_at, expires_at
+                FROM invitations, json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25]')
+                WHERE address = 'bo@example.com'";
+    assert_eq!(database.execute(fill, []).expect("changed"), 50);
+    let most = [("email", "cy@example.com"), ("role", "member")];
+    let full = owner.submit("/app/team", &most).await;
+    assert!(full.status == 422 && full.html.contains("at most 50 invitations"), "{}", full.html);
+}
