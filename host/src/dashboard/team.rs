@@ -157,7 +157,7 @@ async fn told(
             return Ok(to("/app/team?done=added"));
         }
     }
-    let url = dashboard.mailer.as_ref().map_or(&visitor.guest.base, |it| &it.url);
+    let url = dashboard.api.people_url.as_ref().unwrap_or(&visitor.guest.base);
     let link = format!("{url}/invite/{}", link.reveal());
     shown.link = Some((link, sentence(&error.to_string())));
     page(&shown)
