@@ -16,3 +16,6 @@ CREATE TABLE invitations (
 CREATE INDEX invitations_of_account ON invitations (account_id, expires_at);
 CREATE INDEX invitations_to_address ON invitations (address, created_at);
 CREATE INDEX invitations_by_end ON invitations (expires_at);
+
+-- Codes that were tried at the second step of a log-in.
+ALTER TABLE one_time_links ADD COLUMN codes_tried INTEGER NOT NULL DEFAULT 0;

@@ -94,6 +94,24 @@ impl Store {
         row.map(|row| link_row(&row)).transpose()
     }
 
+    /// Counts a code that is tried with a link; answers false where `most` were tried before, or the link does not work.
+    pub async fn try_code(
+        &self,
+        hash: &[u8; 32],
+        most: u32,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let counted = sql("-- try_code
+             UPDATE one_time_links SET codes_tried = codes_tried + 1
+             WHERE hash = $1 AND expires_at > $2 AND codes_tried < $3")
+        .bind(hash.to_vec())
+        .bind(now.millis())
+        .bind(most)
+        .run(&self.db.writer)
+        .await?;
+        Ok(counted == 1)
+    }
+
     /// Notes that the owner of a person's only account is shown a link of the person, who has no password yet: by this
     /// link nobody proves to have the address. Notes nothing, and answers false, where the person is somebody elsewhere:
     /// the owner would get in there, too.

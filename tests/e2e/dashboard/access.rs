@@ -231,3 +231,24 @@ async fn another_password_ends_links_and_log_ins_that_were_begun() {
     let page = other.send("/login/code", &[("step", &step), ("code", &codes[0])]).await;
     assert_eq!((page.status, other.cookie.clone()), (422, None), "{}", page.html);
 }
+
+#[tokio::test]
+async fn a_log_in_tries_five_codes_and_begins_anew() {
+    let server = Server::start(Launch::dev().with("limits", "failed_logins", "100"));
+    let account = server.open_account("pro", 0);
+    let mut browser = Browser::invited(&server, "bo@example.com", &account.id, "owner").await;
+    let (_, codes) = enrol(&mut browser).await;
+    let mut other = Browser::new(&server);
+    let step = other.log_in("bo@example.com", PASSWORD).await.value("step");
+    for _ in 0..5 {
+        let guess = [("step", step.as_str()), ("code", "aaaa-aaaa-aaaa-aaaa")];
+        let page = other.send("/login/code", &guess).await;
+        assert!(page.status == 422 && page.html.contains("not right"), "{}", page.html);
+    }
+    let page = other.send("/login/code", &[("step", &step), ("code", &codes[0])]).await;
+    assert!(page.status == 422 && page.html.contains("begin again"), "{}", page.html);
+    assert_eq!(other.cookie, None);
+    let step = other.log_in("bo@example.com", PASSWORD).await.value("step");
+    let page = other.send("/login/code", &[("step", &step), ("code", &codes[0])]).await;
+    assert_eq!(page.to.as_deref(), Some("/app"), "its code was not used up: {}", page.html);
+}
