@@ -1,9 +1,11 @@
 //! People: their passwords, second factors, recovery codes and memberships.
 
 use super::Store;
+use super::accounts::insert_account;
 use super::database::{Row, Statement, Tx, column, either, moment, parsed, sql};
 use super::invitations::{NewInvitation, RecentInvitations, add_invitation, recent_invitations};
 use super::sessions::end_other_sessions;
+use crate::account::Account;
 use crate::account::role::Role;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, Identifier, SessionId, UserId};
@@ -137,16 +139,22 @@ impl Store {
         Ok(true)
     }
 
-    /// Adds the first operator with a factor, if the link still works: both, or neither. Answers whether it did.
+    /// Adds the first operator with a factor, and opens the operator's account where it is new, if the link still works:
+    /// all of it, or nothing. Answers whether it did.
     pub async fn set_up(
         &self,
         link: &[u8; 32],
-        new: &NewUser,
-        factor: &NewFactor,
+        opened: Option<&Account>,
+        (new, factor): (&NewUser, &NewFactor),
     ) -> Result<bool, StoreError> {
         let mut tx = self.db.begin("set_up").await?;
-        let is_taken = super::one_time_links::take(&mut tx, link, new.at).await?;
-        if !is_taken || !insert_user(&mut tx, new).await? {
+        if !super::one_time_links::take(&mut tx, link, new.at).await? {
+            return Ok(false);
+        }
+        if let Some(account) = opened {
+            insert_account(account).run(&mut tx).await?;
+        }
+        if !insert_user(&mut tx, new).await? {
             return Ok(false);
         }
         put_factor(&mut tx, new.id, factor, new.at).await?;

@@ -1,5 +1,6 @@
 //! How people get in: password, second factor, links; and how they get out.
 
+use futures_util::future::join_all;
 use waxwing_tests::{Launch, Server};
 
 use super::{Browser, PASSWORD, audit, code, dev_person};
@@ -251,4 +252,35 @@ async fn a_log_in_tries_five_codes_and_begins_anew() {
     let step = other.log_in("bo@example.com", PASSWORD).await.value("step");
     let page = other.send("/login/code", &[("step", &step), ("code", &codes[0])]).await;
     assert_eq!(page.to.as_deref(), Some("/app"), "its code was not used up: {}", page.html);
+}
+
+#[tokio::test]
+async fn a_set_up_that_is_sent_five_times_at_once_makes_one_account() {
+    let server = Server::start(Launch::serve("[inbox]\nsmtp_listen = \"127.0.0.1:0\"\n"));
+    let path = setup_link(&server);
+    let secret = Browser::new(&server).get(&path).await.value("enrolment");
+    let now = code(&secret, 0);
+    let database = audit::open(&server);
+    let accounts = || {
+        let count = "SELECT count(*) FROM accounts";
+        database.query_row(count, [], |row| row.get::<_, u32>(0)).expect("read")
+    };
+    let before = accounts();
+    let set_up = |number: u32| {
+        let (server, path, secret, now) = (&server, &path, &secret, &now);
+        async move {
+            let (email, account) = (format!("ada{number}@example.com"), format!("Tern {number}"));
+            let typed = [
+                ("email", email.as_str()),
+                ("password", PASSWORD),
+                ("account", account.as_str()),
+                ("enrolment", secret.as_str()),
+                ("code", now.as_str()),
+            ];
+            Browser::new(server).send(path, &typed).await
+        }
+    };
+    let pages = join_all((1..=5).map(set_up)).await;
+    assert_eq!(pages.iter().filter(|it| it.status == 200).count(), 1, "{pages:?}");
+    assert_eq!(accounts(), before + 1, "{pages:?}");
 }
