@@ -456,15 +456,17 @@ impl Store {
         row.transpose()
     }
 
-    /// Gives a person a second factor, or another one; its recovery codes replace those before.
+    /// Gives a person a second factor, or another one; its recovery codes replace those before. All sessions end but the
+    /// one that is kept: they were opened without it.
     pub async fn replace_factor(
         &self,
-        user: UserId,
+        (user, kept): (UserId, SessionId),
         factor: &NewFactor,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.db.begin("replace_factor").await?;
         put_factor(&mut tx, user, factor, now).await?;
+        end_other_sessions(user, kept).run(&mut tx).await?;
         tx.commit().await
     }
 

@@ -284,3 +284,16 @@ async fn a_set_up_that_is_sent_five_times_at_once_makes_one_account() {
     assert_eq!(pages.iter().filter(|it| it.status == 200).count(), 1, "{pages:?}");
     assert_eq!(accounts(), before + 1, "{pages:?}");
 }
+
+#[tokio::test]
+async fn a_second_factor_ends_the_sessions_that_were_opened_without_it() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 0);
+    let mut browser = Browser::invited(&server, "bo@example.com", &account.id, "owner").await;
+    let mut other = Browser::new(&server);
+    other.log_in("bo@example.com", PASSWORD).await;
+    assert_eq!(other.get("/app").await.status, 200);
+    enrol(&mut browser).await;
+    assert_eq!(other.get("/app").await.to.as_deref(), Some("/login"));
+    assert_eq!(browser.get("/app").await.status, 200);
+}

@@ -171,7 +171,8 @@ async fn a_log_in_by_a_link_that_an_owner_saw_opens_no_further_account() {
         "{}",
         refused.html
     );
-    let role = ["user", "role", "carol@example.com", "--account", &two.id, "--role", "owner"];
+    let role =
+        ["user", "role", "carol@example.com", "--account", two.id.as_str(), "--role", "owner"];
     let said = server.cli_fails(&role);
     assert!(said.contains("may not be theirs"), "{said}");
 
@@ -192,8 +193,7 @@ async fn an_owner_sees_no_link_of_somebody_who_is_elsewhere_too() {
     let (one, two) = (server.open_account("pro", 0), server.open_account("pro", 0));
     let mut owner = Browser::invited(&server, "ann@example.com", &one.id, "owner").await;
     let email = "bo@example.com";
-    let add = ["user", "add", "--email", email, "--account", &one.id, "--role", "member"];
-    drop(server.cli(&add));
+    drop(server.cli(&["user", "add", "--email", email, "--account", &one.id, "--role", "member"]));
     drop(server.cli(&["user", "role", email, "--account", &two.id, "--role", "member"]));
     let bo = member(&owner.get("/app/team").await, email);
     let again = owner.submit(&format!("/app/team/{bo}/again"), &[]).await;
