@@ -249,7 +249,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
     #[test]
-    fn an_address_is_invited_again_after_a_pause_and_an_account_invites_so_many_a_day() {
+    fn an_address_is_invited_after_a_pause_and_an_account_so_many_a_day() {
         let none = RecentInvitations { count: 0, first_end: None, newest_to_address: None };
         assert!(may_invite(none, NOW).is_ok());
         let newest = |ago| RecentInvitations { newest_to_address: Some(NOW.before(ago)), ..none };

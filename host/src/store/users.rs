@@ -163,22 +163,25 @@ impl Store {
     }
 
     /// Gives a person the password, and the factor, that came over a one-time link, if the link still works. Ends all
-    /// of the person's sessions and other links. Whether the address is proven is known from the link. Answers whether
-    /// it did.
+    /// of the person's sessions and other links. Whoever comes by a link that no owner was shown has the address; if it was
+    /// not proven before, the factor ends, too, for it may be another's. Answers whether it did.
     pub async fn take_credentials(
         &self,
         link: &[u8; 32],
         new: &Credentials,
     ) -> Result<bool, StoreError> {
         let mut tx = self.db.begin("take_credentials").await?;
-        sql("-- take_credentials: the address
-             UPDATE users SET address_proven = NOT EXISTS (
-                 SELECT 1 FROM one_time_links WHERE hash = $2 AND is_shown = TRUE)
-             WHERE id = $1")
+        let proven = sql("-- take_credentials: the address
+             UPDATE users SET address_proven = TRUE
+             WHERE id = $1 AND address_proven = FALSE
+                   AND NOT EXISTS (SELECT 1 FROM one_time_links WHERE hash = $2 AND is_shown = TRUE)")
         .bind(new.user)
         .bind(link.to_vec())
         .run(&mut tx)
         .await?;
+        if proven == 1 {
+            delete_factor(&mut tx, new.user).await?;
+        }
         if !super::one_time_links::take(&mut tx, link, new.at).await? {
             return Ok(false);
         }
@@ -473,10 +476,7 @@ impl Store {
     /// Takes the second factor and its recovery codes away.
     pub async fn remove_factor(&self, user: UserId) -> Result<(), StoreError> {
         let mut tx = self.db.begin("remove_factor").await?;
-        let factor = sql("-- remove_factor\nDELETE FROM factors WHERE user_id = $1");
-        factor.bind(user).run(&mut tx).await?;
-        let codes = sql("-- remove_factor: codes\nDELETE FROM recovery_codes WHERE user_id = $1");
-        codes.bind(user).run(&mut tx).await?;
+        delete_factor(&mut tx, user).await?;
         tx.commit().await
     }
 
@@ -561,6 +561,13 @@ async fn insert_user(tx: &mut Tx, new: &NewUser) -> Result<bool, StoreError> {
         .await?;
     }
     Ok(true)
+}
+
+async fn delete_factor(tx: &mut Tx, user: UserId) -> Result<(), StoreError> {
+    let factor = sql("-- remove_factor\nDELETE FROM factors WHERE user_id = $1");
+    factor.bind(user).run(&mut *tx).await?;
+    let codes = sql("-- remove_factor: codes\nDELETE FROM recovery_codes WHERE user_id = $1");
+    codes.bind(user).run(&mut *tx).await.map(|_| ())
 }
 
 async fn put_factor(

@@ -8,7 +8,7 @@ use super::{Browser, PASSWORD, audit, code, dev_person};
 const ANOTHER: &str = "another horse battery staple";
 
 /// Gives somebody a second factor. Answers its secret and the recovery codes.
-async fn enrol(browser: &mut Browser<'_>) -> (String, Vec<String>) {
+pub async fn enrol(browser: &mut Browser<'_>) -> (String, Vec<String>) {
     let secret = browser.get("/app/profile/factor").await.value("enrolment");
     let proof = code(&secret, 0);
     let page =

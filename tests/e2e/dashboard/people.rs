@@ -6,6 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use waxwing_tests::{Launch, Server, until_async};
 
+use super::access::enrol;
 use super::{Browser, PASSWORD, Page, audit};
 use crate::fixture::message;
 
@@ -164,6 +165,7 @@ async fn a_log_in_by_a_link_that_an_owner_saw_opens_no_further_account() {
     let mut taken = Browser::new(&server);
     let page = taken.send(&path, &[("password", "a password of eve"), ("code", "")]).await;
     assert_eq!(page.to.as_deref(), Some("/app"), "{}", page.html);
+    enrol(&mut taken).await;
 
     let refused = owner.submit("/app/team", &asked).await;
     assert!(
@@ -176,11 +178,13 @@ async fn a_log_in_by_a_link_that_an_owner_saw_opens_no_further_account() {
     let said = server.cli_fails(&role);
     assert!(said.contains("may not be theirs"), "{said}");
 
-    // A link that no owner has seen proves it, and ends what was before.
+    // A link that no owner has seen proves it, and ends what was before: the password, the session and the factor.
     let made = server.cli(&["user", "reset", "carol@example.com"]);
     let path = made["path"].as_str().expect("a link").to_owned();
     let mut carol = Browser::new(&server);
-    let page = carol.send(&path, &[("password", PASSWORD), ("code", "")]).await;
+    let page = carol.send(&path, &[("password", PASSWORD)]).await;
+    assert_eq!(page.status, 303, "{}", page.html);
+    let page = carol.log_in("carol@example.com", PASSWORD).await;
     assert_eq!(page.to.as_deref(), Some("/app"), "{}", page.html);
     assert_eq!(taken.get("/app").await.to.as_deref(), Some("/login"));
     let added = owner.submit("/app/team", &asked).await;
