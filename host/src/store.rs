@@ -23,6 +23,7 @@ pub mod facts;
 mod gauges;
 mod grants;
 mod identities;
+mod invitations;
 mod kept_answers;
 mod keys;
 mod message_details;
@@ -76,6 +77,7 @@ pub use event_kind::EventKind;
 pub use events::EventRow;
 pub use gauges::{FileGauges, Gauges};
 pub use grants::{Granted, NewGrant};
+pub use invitations::{NewInvitation, RecentInvitations};
 pub use kept_answers::Origin;
 pub use message_details::{AttemptRow, MessageDetails, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
@@ -99,7 +101,7 @@ pub use test_recipients::{
     AskingFacts, Confirmation, ConfirmationMail, RecentMails, TestRecipientRow,
 };
 pub use users::{
-    Credentials, FactorRow, Joined, JoiningFacts, MemberChange, MemberFacts, MemberRow,
+    Credentials, FactorRow, Joined, JoinedBy, JoiningFacts, MemberChange, MemberFacts, MemberRow,
     MembershipRow, NewFactor, NewUser, PersonRow,
 };
 pub use webhooks::{

@@ -40,6 +40,8 @@ pub struct ApiParts {
     pub store: Store,
     /// Who uses the dashboard.
     pub people: Arc<People>,
+    /// With what links to its pages begin, from `[people] url`; none where a link leads where its request came to.
+    pub people_url: Option<String>,
     pub plugins: Arc<Plugins>,
     /// Why mail waits.
     pub admission: Arc<AdmissionControl>,

@@ -47,8 +47,8 @@ pub async fn add(
     State(api): State<Api>,
     request: Request,
 ) -> Result<(StatusCode, Json<TestRecipient>), Problem> {
-    // The link in the mail leads to this server, as the client has reached it.
-    let server = reached_at(&api, request.headers()).http;
+    // Where no name is configured, the link in the mail leads to this server as the client has reached it.
+    let server = api.people_url.clone().unwrap_or_else(|| reached_at(&api, request.headers()).http);
     let admin = admin.and_then(may_change);
     let (admin, body, _memory) =
         body::json_of(admin, |it| it.account().into(), &api, request).await?;

@@ -221,7 +221,9 @@ fn refused(error: MemberError) -> Problem {
             );
             Problem::new(Code::Conflict, message)
         }
-        error @ MemberError::Full => Problem::new(Code::Conflict, error.to_string()),
+        error @ (MemberError::Full | MemberError::Unproven(_)) => {
+            Problem::new(Code::Conflict, error.to_string())
+        }
         MemberError::Missing(email) => missing(format!("there is no user `{email}`")),
         MemberError::Store(error) => account_scope::refused(&error),
         error @ (MemberError::NoAccount | MemberError::Password(_)) => {

@@ -8,7 +8,7 @@ use http::{StatusCode, Uri};
 use super::form::Form;
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
-use super::mail::SystemEmail;
+use super::mail::{MailError, SystemEmail};
 use super::response::{Failure, page, sentence, to, with_status};
 use super::state::Dashboard;
 use super::words::When;
@@ -122,11 +122,17 @@ pub async fn again(
     let invited = dashboard.people.invite_again(&visitor.person, id, &visitor.guest.from).await;
     match invited {
         Ok(invited) => told(&dashboard, visitor, &invited, Role::ReadOnly).await,
-        Err(error) => Err(Failure::Invalid(fault(&dashboard, visitor, error)?)),
+        Err(error) => {
+            let fault = fault(&dashboard, visitor, error)?;
+            let mut again = team(&dashboard, visitor).await?;
+            again.fault = Some(fault);
+            with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
+        }
     }
 }
 
-/// Mails the link; where that cannot be, it is shown this once, and why.
+/// Mails the link. Where that cannot be, an operator is shown it this once, and why; an owner only where the server sends
+/// no e-mail at all, for the owner could take it in the name of the one who is invited.
 async fn told(
     dashboard: &Dashboard,
     visitor: &Visitor,
@@ -139,7 +145,19 @@ async fn told(
         return Ok(to("/app/team?done=invited"));
     };
     let mut shown = team(dashboard, visitor).await?;
-    let url = dashboard.mailer.as_ref().map_or(&visitor.guest.base, |it| &it.url);
+    if !visitor.person.user.is_operator {
+        if !matches!(error, MailError::NotConfigured) {
+            let why = sentence(&error.to_string());
+            let fault =
+                format!("{why} {} waits in the list: invite them again.", invited.user.email);
+            shown.fault = Some(fault);
+            return with_status(StatusCode::SERVICE_UNAVAILABLE, &shown);
+        }
+        if !dashboard.people.show_link(&invited.user, link).await? {
+            return Ok(to("/app/team?done=added"));
+        }
+    }
+    let url = dashboard.api.people_url.as_ref().unwrap_or(&visitor.guest.base);
     let link = format!("{url}/invite/{}", link.reveal());
     shown.link = Some((link, sentence(&error.to_string())));
     page(&shown)
@@ -237,9 +255,11 @@ fn fault(dashboard: &Dashboard, visitor: &Visitor, error: TeamError) -> Result<S
             Ok(sentence(&error.to_string()))
         }
         TeamError::Email => Ok("The address must be whole, as in ada@example.com.".to_owned()),
-        TeamError::IsMember(_) | TeamError::LastOwner | TeamError::Member(_) => {
-            Ok(sentence(&error.to_string()))
-        }
+        TeamError::IsMember(_)
+        | TeamError::LastOwner
+        | TeamError::TooSoon(_)
+        | TeamError::TooMany(_)
+        | TeamError::Member(_) => Ok(sentence(&error.to_string())),
     }
 }
 

@@ -105,7 +105,8 @@ impl People {
 }
 
 impl People {
-    /// Gives a person a second factor, or another one. Answers the recovery codes, which are shown this once.
+    /// Gives a person a second factor, or another one; all other sessions end. Answers the recovery codes, which are shown
+    /// this once.
     pub async fn set_factor(
         &self,
         person: &Person,
@@ -114,7 +115,7 @@ impl People {
     ) -> Result<Vec<String>, FactorError> {
         let (user, now) = (person.user.id, self.clock.now());
         let (factor, codes) = Enrolment::of(enrolment)?.prove(self, user, code, now)?;
-        self.store.replace_factor(user, &factor, now).await?;
+        self.store.replace_factor((user, person.session.id), &factor, now).await?;
         self.record_in_account(person, ("set_factor", Some(user.to_string())), from).await;
         Ok(codes)
     }

@@ -8,7 +8,7 @@ use crate::account::Account;
 use crate::account::plan::Plan;
 use crate::account::role::Role;
 use crate::clock::Timestamp;
-use crate::id::{AccountId, UserId};
+use crate::id::UserId;
 use crate::message::address::EmailAddress;
 use crate::store::{Credentials, LinkPurpose, LinkRow, NewUser, PersonRow, StoreError};
 
@@ -161,7 +161,15 @@ impl People {
             return Err(LinkError::EmailTaken);
         }
         let password = self.passwords.hash(&typed.password).await?;
-        let account = self.account_to_own(name, now).await?;
+        // The account of that name, where an earlier use of the command line has made it.
+        let accounts = self.store.accounts(now).await?;
+        let made = accounts.iter().find(|it| it.account.name == name).map(|it| it.account.id);
+        let (account, opened) = if let Some(account) = made {
+            (account, None)
+        } else {
+            let account = Account::new(name, Plan::named("free"), now);
+            (account.id, Some(account))
+        };
         let new = NewUser {
             id,
             email,
@@ -171,7 +179,7 @@ impl People {
             at: now,
         };
         let secret: Secret = link.parse().map_err(|_| LinkError::Over)?;
-        if !self.store.set_up(&secret.hash(), &new, &factor).await? {
+        if !self.store.set_up(&secret.hash(), opened.as_ref(), (&new, &factor)).await? {
             return Err(LinkError::Over);
         }
         self.record_change(PersonsChange {
@@ -236,16 +244,5 @@ impl People {
         }
         let (session, _) = self.open_session(user.id, from).await?;
         Ok((Some(session), codes))
-    }
-
-    /// The account of that name, where an earlier use of the command line has made it; else a new one.
-    async fn account_to_own(&self, name: &str, now: Timestamp) -> Result<AccountId, StoreError> {
-        let accounts = self.store.accounts(now).await?;
-        if let Some(row) = accounts.iter().find(|it| it.account.name == name) {
-            return Ok(row.account.id);
-        }
-        let account = Account::new(name, Plan::named("free"), now);
-        self.store.create_account(&account).await?;
-        Ok(account.id)
     }
 }

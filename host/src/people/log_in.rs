@@ -11,6 +11,8 @@ use crate::store::{LinkPurpose, LinkRow, PersonRow, StoreError};
 
 /// Between the password and the code.
 const SECOND_STEP: Duration = Duration::from_mins(5);
+/// Of one log-in, from whatever addresses they come.
+const MAX_CODES: u32 = 5;
 
 /// What a right password leads to.
 #[derive(Debug)]
@@ -29,7 +31,7 @@ pub enum LogInError {
         "this code is not right, or was used before; wait for the next one, or use a recovery code"
     )]
     WrongCode,
-    #[error("the log-in took too long; begin again")]
+    #[error("the log-in took too long, or too many codes were tried; begin again")]
     Over,
     /// Words of the shared bucket.
     #[error("too many log-ins from your address; try again in {0} s")]
@@ -83,6 +85,10 @@ impl People {
         let link = self.store.link(&step.hash(), now).await?;
         let link = link.filter(|it| it.purpose == LinkPurpose::SecondStep);
         let user = link.and_then(|it| it.user).ok_or(LogInError::Over)?;
+        // Counted before it is compared: codes that come at once are not more.
+        if !self.store.try_code(&step.hash(), MAX_CODES, now).await? {
+            return Err(LogInError::Over);
+        }
         if !self.is_second_step(user, code, now).await? {
             return Err(LogInError::WrongCode);
         }
@@ -133,7 +139,7 @@ impl People {
         self.check_again(person, before, from).await?;
         let hash = self.passwords.hash(after).await?;
         let (user, session) = (person.user.id, person.session.id);
-        self.store.change_password((user, &hash), session, self.clock.now()).await?;
+        self.store.change_password((user, &hash), session).await?;
         self.record_in_account(person, ("change_password", None), from).await;
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::{Origin, PasswordError, People};
 use crate::account::role::Role;
 use crate::id::{AccountId, UserId};
 use crate::message::address::EmailAddress;
-use crate::store::{JoiningFacts, LinkPurpose, NewUser, PersonRow, StoreError};
+use crate::store::{JoinedBy, JoiningFacts, LinkPurpose, NewUser, PersonRow, StoreError};
 
 use super::Secret;
 
@@ -15,7 +15,7 @@ pub const MAX_USERS_PER_PAGE: u32 = 500;
 /// People of one account.
 pub const MAX_MEMBERS: u32 = 200;
 /// Between two links that are mailed to one person.
-const LINK_PAUSE: Duration = Duration::from_mins(2);
+pub(super) const LINK_PAUSE: Duration = Duration::from_mins(2);
 
 /// Somebody to invite.
 #[derive(Debug, Clone)]
@@ -31,6 +31,12 @@ pub enum MemberError {
     Exists(EmailAddress),
     #[error("there is no user `{0}`; `waxwing user list` lists them")]
     Missing(EmailAddress),
+    /// Whoever was shown the link may have taken it.
+    #[error(
+        "the invitation of `{0}` was shown to the owner of another account, so the log-in may not be theirs; they \
+         choose another password first, by “Forgotten password” of the log-in page or a link of `waxwing user reset`"
+    )]
+    Unproven(EmailAddress),
     #[error("an account has at most {MAX_MEMBERS} people")]
     Full,
     #[error("a user who is no operator needs an account: add --account and --role")]
@@ -66,7 +72,7 @@ impl People {
                 let decide = |facts: &JoiningFacts| {
                     if facts.is_known { Err(exists()) } else { has_room(*facts) }
                 };
-                self.store.join_account(&user, place, decide).await??;
+                self.store.join_account(&user, place, JoinedBy::Operator, decide).await??;
             }
             None if self.store.add_user(&user).await? => {}
             None => return Err(exists()),
@@ -146,10 +152,10 @@ impl People {
         };
         let decide = |facts: &JoiningFacts| match facts {
             JoiningFacts { is_member: true, .. } => Ok(()),
-            JoiningFacts { is_known: true, .. } => has_room(*facts),
+            JoiningFacts { is_known: true, .. } => may_come(*facts, email),
             JoiningFacts { .. } => Err(MemberError::Missing(email.clone())),
         };
-        self.store.join_account(&known, place, decide).await??;
+        self.store.join_account(&known, place, JoinedBy::Operator, decide).await??;
         Ok(user)
     }
 
@@ -161,8 +167,16 @@ impl People {
     }
 }
 
+/// Whether somebody, known or not, may come into the account.
+pub(super) fn may_come(facts: JoiningFacts, email: &EmailAddress) -> Result<(), MemberError> {
+    if facts.is_known && !facts.is_proven {
+        return Err(MemberError::Unproven(email.clone()));
+    }
+    has_room(facts)
+}
+
 /// Whether one more may come into the account.
-pub(super) fn has_room(facts: JoiningFacts) -> Result<(), MemberError> {
+fn has_room(facts: JoiningFacts) -> Result<(), MemberError> {
     if facts.people < MAX_MEMBERS { Ok(()) } else { Err(MemberError::Full) }
 }
 
@@ -193,7 +207,7 @@ mod tests {
                 has_room(*facts)
             }
         };
-        store.join_account(&new, place, decide).await.expect("stored")
+        store.join_account(&new, place, JoinedBy::Operator, decide).await.expect("stored")
     }
 
     #[tokio::test]

@@ -1,14 +1,21 @@
 //! The people of an account: who is invited, with which role, and who goes.
 
-use super::members::{MAX_MEMBERS, has_room};
+use std::time::Duration;
+
+use super::members::{LINK_PAUSE, MAX_MEMBERS, may_come};
 use super::{MemberError, Membership, Origin, People, Person, Secret};
 use crate::account::role::{Role, RoleTooLow};
 use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::message::address::EmailAddress;
 use crate::store::{
-    JoiningFacts, LinkPurpose, MemberChange, MemberFacts, MemberRow, NewUser, PersonRow, StoreError,
+    JoinedBy, JoiningFacts, LinkPurpose, MemberChange, MemberFacts, MemberRow, NewInvitation,
+    NewUser, PersonRow, RecentInvitations, StoreError,
 };
+
+/// Invitations that the owners of an account mail within [`INVITATION_COUNTS`].
+const MAX_INVITATIONS: u32 = 50;
+const INVITATION_COUNTS: Duration = Duration::from_hours(24);
 
 /// Somebody in the account.
 #[derive(Debug)]
@@ -41,6 +48,13 @@ pub enum TeamError {
         "an account keeps at least one owner who can log in; make somebody else an owner first"
     )]
     LastOwner,
+    /// Whoever owns an account could fill a mailbox.
+    #[error("this address was invited a moment ago; it may be invited again in {0} s")]
+    TooSoon(u64),
+    #[error(
+        "an account sends at most {MAX_INVITATIONS} invitations a day; it may send the next in {0} min"
+    )]
+    TooMany(u64),
     #[error("there is nobody like this in the account")]
     Missing,
     #[error(transparent)]
@@ -73,22 +87,24 @@ impl People {
     ) -> Result<Invited, TeamError> {
         let membership = self.owner(person)?;
         let email: EmailAddress = email.trim().parse().map_err(|_| TeamError::Email)?;
-        let place = (membership.account, role);
+        let (place, now) = ((membership.account, role), self.clock.now());
         let new = NewUser {
-            id: UserId::new(self.clock.now()),
+            id: UserId::new(now),
             email: email.clone(),
             password: None,
             is_operator: false,
             membership: Some(place),
-            at: self.clock.now(),
+            at: now,
         };
         let decide = |facts: &JoiningFacts| {
             if facts.is_member {
                 return Err(TeamError::IsMember(email.clone()));
             }
-            Ok(has_room(*facts)?)
+            may_come(*facts, &email)?;
+            if facts.is_known { Ok(()) } else { may_invite(facts.invitations, now) }
         };
-        let joined = self.store.join_account(&new, place, decide).await??;
+        let by = JoinedBy::Owner { counts_until: now.after(INVITATION_COUNTS) };
+        let joined = self.store.join_account(&new, place, by, decide).await??;
         let link = if joined.is_new {
             Some(self.make_link(LinkPurpose::Invitation, Some(joined.user)).await?)
         } else {
@@ -101,7 +117,7 @@ impl People {
         Ok(invited)
     }
 
-    /// Makes another link for somebody who has not taken the invitation.
+    /// Makes another link for somebody who has not taken the invitation, unless one was made a moment ago.
     pub async fn invite_again(
         &self,
         person: &Person,
@@ -114,10 +130,23 @@ impl People {
         if user.password.is_some() || user.is_operator || memberships.len() > 1 {
             return Ok(Invited { user, link: None });
         }
+        let now = self.clock.now();
+        let new = NewInvitation {
+            account: membership.account,
+            email: &user.email,
+            at: now,
+            expires_at: now.after(INVITATION_COUNTS),
+        };
+        self.store.invite_again(new, |recent| may_invite(recent, now)).await??;
         let link = self.make_link(LinkPurpose::Invitation, Some(user.id)).await?;
         let said = user.email.to_string();
         self.record_in_account(person, ("invite_user_again", Some(said)), from).await;
         Ok(Invited { user, link: Some(link) })
+    }
+
+    /// Whether an owner who has invited somebody may see the link. It proves nobody's address from then on.
+    pub async fn show_link(&self, invited: &PersonRow, link: &Secret) -> Result<bool, StoreError> {
+        self.store.show_link(invited.id, &link.hash()).await
     }
 
     /// Gives somebody of the account another role.
@@ -172,6 +201,19 @@ impl People {
     }
 }
 
+/// Whether an address may be mailed an invitation.
+fn may_invite(recent: RecentInvitations, now: Timestamp) -> Result<(), TeamError> {
+    let pause = recent.newest_to_address.map(|it| now.until(it.after(LINK_PAUSE)));
+    if let Some(wait) = pause.filter(|it| !it.is_zero()) {
+        return Err(TeamError::TooSoon(wait.as_secs() + 1));
+    }
+    if recent.count < MAX_INVITATIONS {
+        return Ok(());
+    }
+    let wait = recent.first_end.map_or(INVITATION_COUNTS, |it| now.until(it));
+    Err(TeamError::TooMany(wait.as_secs() / 60 + 1))
+}
+
 /// Gives a member another role, unless nobody who can log in would own the account any more.
 fn with_role(facts: &MemberFacts, user: UserId, role: Role) -> Result<MemberChange, TeamError> {
     if !facts.is_member {
@@ -198,4 +240,27 @@ fn without(facts: &MemberFacts, user: UserId) -> Result<MemberChange, TeamError>
 fn is_last_owner(facts: &MemberFacts, user: UserId) -> bool {
     let mut can_log_in = facts.owners.iter().filter(|(_, can_log_in)| *can_log_in);
     can_log_in.next().is_some_and(|(id, _)| *id == user) && can_log_in.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+    #[test]
+    fn an_address_is_invited_after_a_pause_and_an_account_so_many_a_day() {
+        let none = RecentInvitations { count: 0, first_end: None, newest_to_address: None };
+        assert!(may_invite(none, NOW).is_ok());
+        let newest = |ago| RecentInvitations { newest_to_address: Some(NOW.before(ago)), ..none };
+        let soon = may_invite(newest(Duration::from_secs(30)), NOW);
+        assert!(matches!(soon, Err(TeamError::TooSoon(91))), "{soon:?}");
+        assert!(may_invite(newest(LINK_PAUSE), NOW).is_ok());
+        let first_end = Some(NOW.after(Duration::from_mins(90)));
+        let most = RecentInvitations { count: MAX_INVITATIONS, first_end, ..none };
+        let full = may_invite(most, NOW);
+        assert!(matches!(full, Err(TeamError::TooMany(91))), "{full:?}");
+        let less = RecentInvitations { count: MAX_INVITATIONS - 1, ..most };
+        assert!(may_invite(less, NOW).is_ok());
+    }
 }

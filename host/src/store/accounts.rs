@@ -100,19 +100,7 @@ impl Store {
 
     /// Opens an account with a balance of 0 and no brand.
     pub async fn create_account(&self, account: &Account) -> Result<(), StoreError> {
-        sql("-- create_account
-             INSERT INTO accounts (id, name, plan, state, sender, strict, created_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7)")
-        .bind(account.id)
-        .bind(&account.name)
-        .bind(&account.plan.name)
-        .bind(account.state.as_str())
-        .bind(account.sender.as_ref().map(ToString::to_string))
-        .bind(account.strict)
-        .bind(account.created_at.millis())
-        .run(&self.db.writer)
-        .await
-        .map(|_| ())
+        insert_account(account).run(&self.db.writer).await.map(|_| ())
     }
 
     /// What these accounts are called; none of what is not there.
@@ -394,6 +382,19 @@ pub async fn balance(tx: &mut Tx, account: AccountId) -> Result<Credits, StoreEr
     let row = row.bind(account).optional(tx).await?;
     let missing = || StoreError::Missing { noun: "account", name: account.to_string() };
     Ok(Credits(column(&row.ok_or_else(missing)?, "balance")?))
+}
+
+pub(super) fn insert_account(account: &Account) -> Statement<'_> {
+    sql("-- create_account
+         INSERT INTO accounts (id, name, plan, state, sender, strict, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)")
+    .bind(account.id)
+    .bind(&account.name)
+    .bind(&account.plan.name)
+    .bind(account.state.as_str())
+    .bind(account.sender.as_ref().map(ToString::to_string))
+    .bind(account.strict)
+    .bind(account.created_at.millis())
 }
 
 fn update(account: &Account) -> Statement<'_> {

@@ -94,6 +94,49 @@ impl Store {
         row.map(|row| link_row(&row)).transpose()
     }
 
+    /// Counts a code that is tried with a link; answers false where `most` were tried before, or the link does not work.
+    pub async fn try_code(
+        &self,
+        hash: &[u8; 32],
+        most: u32,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let counted = sql("-- try_code
+             UPDATE one_time_links SET codes_tried = codes_tried + 1
+             WHERE hash = $1 AND expires_at > $2 AND codes_tried < $3")
+        .bind(hash.to_vec())
+        .bind(now.millis())
+        .bind(most)
+        .run(&self.db.writer)
+        .await?;
+        Ok(counted == 1)
+    }
+
+    /// Notes that the owner of a person's only account is shown a link of the person, who has no password yet: by this
+    /// link nobody proves to have the address. Notes nothing, and answers false, where the person is somebody elsewhere:
+    /// the owner would get in there, too.
+    pub async fn show_link(&self, user: UserId, hash: &[u8; 32]) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin("show_link").await?;
+        let unproven = sql("-- show_link
+             UPDATE users SET address_proven = FALSE
+             WHERE id = $1 AND password IS NULL AND is_operator = FALSE
+                   AND (SELECT count(*) FROM memberships WHERE user_id = $1) = 1")
+        .bind(user)
+        .run(&mut tx)
+        .await?;
+        let shown = sql("-- show_link: the link
+             UPDATE one_time_links SET is_shown = TRUE WHERE hash = $1 AND user_id = $2")
+        .bind(hash.to_vec())
+        .bind(user)
+        .run(&mut tx)
+        .await?;
+        if unproven != 1 || shown != 1 {
+            return Ok(false);
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+
     /// Uses a link up; answers whether it still worked.
     pub async fn take_link(&self, hash: &[u8; 32], now: Timestamp) -> Result<bool, StoreError> {
         let mut tx = self.db.begin("take_link").await?;

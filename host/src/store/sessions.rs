@@ -91,7 +91,12 @@ impl Store {
 
     /// Notes that the password was given again.
     pub async fn verify_session(&self, id: SessionId, now: Timestamp) -> Result<(), StoreError> {
-        verify_session(id, now).run(&self.db.writer).await.map(|_| ())
+        sql("-- verify_session\nUPDATE sessions SET verified_at = $2 WHERE id = $1")
+            .bind(id)
+            .bind(now.millis())
+            .run(&self.db.writer)
+            .await
+            .map(|_| ())
     }
 
     /// Shows another account from now on.
@@ -141,7 +146,8 @@ impl Store {
         end_other_sessions(user, kept).run(&self.db.writer).await
     }
 
-    /// Drops sessions and one-time links that are over, at most `limit` of each. Answers how many went.
+    /// Drops sessions and one-time links that are over, at most `limit` of each, and invitations that count no more, of which
+    /// each account makes few. Answers how many went.
     pub async fn drop_sessions(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
         let sessions = sql("-- drop_sessions
              DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE expires_at <= $1 LIMIT $2)")
@@ -156,7 +162,12 @@ impl Store {
         .bind(limit)
         .run(&self.db.writer)
         .await?;
-        Ok(sessions + links)
+        let invitations =
+            sql("-- drop_sessions: invitations\nDELETE FROM invitations WHERE expires_at <= $1")
+                .bind(now.millis())
+                .run(&self.db.writer)
+                .await?;
+        Ok(sessions + links + invitations)
     }
 }
 
@@ -173,12 +184,6 @@ fn session_row(row: &Row) -> Result<SessionRow, StoreError> {
         ip: column(row, "ip")?,
         agent: column(row, "agent")?,
     })
-}
-
-pub(super) fn verify_session(id: SessionId, now: Timestamp) -> Statement<'static> {
-    sql("-- verify_session\nUPDATE sessions SET verified_at = $2 WHERE id = $1")
-        .bind(id)
-        .bind(now.millis())
 }
 
 pub(super) fn end_other_sessions(user: UserId, kept: SessionId) -> Statement<'static> {

@@ -1,8 +1,11 @@
 //! People: their passwords, second factors, recovery codes and memberships.
 
 use super::Store;
+use super::accounts::insert_account;
 use super::database::{Row, Statement, Tx, column, either, moment, parsed, sql};
-use super::sessions::{end_other_sessions, verify_session};
+use super::invitations::{NewInvitation, RecentInvitations, add_invitation, recent_invitations};
+use super::sessions::end_other_sessions;
+use crate::account::Account;
 use crate::account::role::Role;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, Identifier, SessionId, UserId};
@@ -78,6 +81,18 @@ pub struct JoiningFacts {
     pub is_known: bool,
     /// And is in the account.
     pub is_member: bool,
+    /// And has a log-in, or an invitation, of which no owner of an account was shown the link.
+    pub is_proven: bool,
+    pub invitations: RecentInvitations,
+}
+
+/// Who takes somebody into an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JoinedBy {
+    /// An owner of the account; a new person is mailed an invitation, which counts for a time.
+    Owner { counts_until: Timestamp },
+    /// The operator of the server.
+    Operator,
 }
 
 /// Who was taken into an account.
@@ -124,16 +139,22 @@ impl Store {
         Ok(true)
     }
 
-    /// Adds the first operator with a factor, if the link still works: both, or neither. Answers whether it did.
+    /// Adds the first operator with a factor, and opens the operator's account where it is new, if the link still works:
+    /// all of it, or nothing. Answers whether it did.
     pub async fn set_up(
         &self,
         link: &[u8; 32],
-        new: &NewUser,
-        factor: &NewFactor,
+        opened: Option<&Account>,
+        (new, factor): (&NewUser, &NewFactor),
     ) -> Result<bool, StoreError> {
         let mut tx = self.db.begin("set_up").await?;
-        let is_taken = super::one_time_links::take(&mut tx, link, new.at).await?;
-        if !is_taken || !insert_user(&mut tx, new).await? {
+        if !super::one_time_links::take(&mut tx, link, new.at).await? {
+            return Ok(false);
+        }
+        if let Some(account) = opened {
+            insert_account(account).run(&mut tx).await?;
+        }
+        if !insert_user(&mut tx, new).await? {
             return Ok(false);
         }
         put_factor(&mut tx, new.id, factor, new.at).await?;
@@ -142,13 +163,25 @@ impl Store {
     }
 
     /// Gives a person the password, and the factor, that came over a one-time link, if the link still works. Ends all
-    /// of the person's sessions and other links. Answers whether it did.
+    /// of the person's sessions and other links. Whoever comes by a link that no owner was shown has the address; if it was
+    /// not proven before, the factor ends, too, for it may be another's. Answers whether it did.
     pub async fn take_credentials(
         &self,
         link: &[u8; 32],
         new: &Credentials,
     ) -> Result<bool, StoreError> {
         let mut tx = self.db.begin("take_credentials").await?;
+        let proven = sql("-- take_credentials: the address
+             UPDATE users SET address_proven = TRUE
+             WHERE id = $1 AND address_proven = FALSE
+                   AND NOT EXISTS (SELECT 1 FROM one_time_links WHERE hash = $2 AND is_shown = TRUE)")
+        .bind(new.user)
+        .bind(link.to_vec())
+        .run(&mut tx)
+        .await?;
+        if proven == 1 {
+            delete_factor(&mut tx, new.user).await?;
+        }
         if !super::one_time_links::take(&mut tx, link, new.at).await? {
             return Ok(false);
         }
@@ -223,17 +256,20 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Changes a password. All other sessions end with it, and the one that is kept is verified.
+    /// Changes a password. All other sessions and all links end with it: resets, and log-ins before their second step.
+    /// The session that is kept is not verified: nobody was asked for the second factor.
     pub async fn change_password(
         &self,
         (user, password): (UserId, &str),
         kept: SessionId,
-        now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.db.begin("change_password").await?;
         set_password(user, password).run(&mut tx).await?;
         end_other_sessions(user, kept).run(&mut tx).await?;
-        verify_session(kept, now).run(&mut tx).await?;
+        sql("-- change_password: links\nDELETE FROM one_time_links WHERE user_id = $1")
+            .bind(user)
+            .run(&mut tx)
+            .await?;
         tx.commit().await
     }
 
@@ -292,6 +328,7 @@ impl Store {
         &self,
         new: &NewUser,
         (account, role): (AccountId, Role),
+        by: JoinedBy,
         decide: impl Fn(&JoiningFacts) -> Result<(), E>,
     ) -> Result<Result<Joined, E>, StoreError> {
         let mut tx = self.db.begin("join_account").await?;
@@ -299,7 +336,8 @@ impl Store {
              SELECT (SELECT count(*) FROM memberships WHERE account_id = $2) AS people,
                     (SELECT id FROM users WHERE email = $1) AS known,
                     EXISTS (SELECT 1 FROM users u JOIN memberships m ON m.user_id = u.id
-                            WHERE u.email = $1 AND m.account_id = $2) AS is_member")
+                            WHERE u.email = $1 AND m.account_id = $2) AS is_member,
+                    EXISTS (SELECT 1 FROM users WHERE email = $1 AND address_proven = TRUE) AS is_proven")
         .bind(new.email.to_string().to_lowercase())
         .bind(account)
         .one(&mut tx)
@@ -309,6 +347,8 @@ impl Store {
             people: column(&row, "people")?,
             is_known: known.is_some(),
             is_member: column(&row, "is_member")?,
+            is_proven: column(&row, "is_proven")?,
+            invitations: recent_invitations(&mut tx, (account, &new.email), new.at).await?,
         };
         if let Err(refused) = decide(&facts) {
             return Ok(Err(refused));
@@ -316,6 +356,11 @@ impl Store {
         let user = known.unwrap_or(new.id);
         if known.is_none() {
             insert_user(&mut tx, &NewUser { membership: None, ..new.clone() }).await?;
+            if let JoinedBy::Owner { counts_until: expires_at } = by {
+                let invitation =
+                    NewInvitation { account, email: &new.email, at: new.at, expires_at };
+                add_invitation(&mut tx, invitation).await?;
+            }
         }
         sql("-- join_account
              INSERT INTO memberships (user_id, account_id, role, created_at) VALUES ($1, $2, $3, $4)
@@ -414,25 +459,24 @@ impl Store {
         row.transpose()
     }
 
-    /// Gives a person a second factor, or another one; its recovery codes replace those before.
+    /// Gives a person a second factor, or another one; its recovery codes replace those before. All sessions end but the
+    /// one that is kept: they were opened without it.
     pub async fn replace_factor(
         &self,
-        user: UserId,
+        (user, kept): (UserId, SessionId),
         factor: &NewFactor,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.db.begin("replace_factor").await?;
         put_factor(&mut tx, user, factor, now).await?;
+        end_other_sessions(user, kept).run(&mut tx).await?;
         tx.commit().await
     }
 
     /// Takes the second factor and its recovery codes away.
     pub async fn remove_factor(&self, user: UserId) -> Result<(), StoreError> {
         let mut tx = self.db.begin("remove_factor").await?;
-        let factor = sql("-- remove_factor\nDELETE FROM factors WHERE user_id = $1");
-        factor.bind(user).run(&mut tx).await?;
-        let codes = sql("-- remove_factor: codes\nDELETE FROM recovery_codes WHERE user_id = $1");
-        codes.bind(user).run(&mut tx).await?;
+        delete_factor(&mut tx, user).await?;
         tx.commit().await
     }
 
@@ -517,6 +561,13 @@ async fn insert_user(tx: &mut Tx, new: &NewUser) -> Result<bool, StoreError> {
         .await?;
     }
     Ok(true)
+}
+
+async fn delete_factor(tx: &mut Tx, user: UserId) -> Result<(), StoreError> {
+    let factor = sql("-- remove_factor\nDELETE FROM factors WHERE user_id = $1");
+    factor.bind(user).run(&mut *tx).await?;
+    let codes = sql("-- remove_factor: codes\nDELETE FROM recovery_codes WHERE user_id = $1");
+    codes.bind(user).run(&mut *tx).await.map(|_| ())
 }
 
 async fn put_factor(

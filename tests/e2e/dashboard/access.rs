@@ -1,8 +1,22 @@
 //! How people get in: password, second factor, links; and how they get out.
 
+use futures_util::future::join_all;
 use waxwing_tests::{Launch, Server};
 
-use super::{Browser, PASSWORD, code, dev_person};
+use super::{Browser, PASSWORD, audit, code, dev_person};
+
+const ANOTHER: &str = "another horse battery staple";
+
+/// Gives somebody a second factor. Answers its secret and the recovery codes.
+pub async fn enrol(browser: &mut Browser<'_>) -> (String, Vec<String>) {
+    let secret = browser.get("/app/profile/factor").await.value("enrolment");
+    let proof = code(&secret, 0);
+    let page =
+        browser.submit("/app/profile/factor", &[("enrolment", &secret), ("code", &proof)]).await;
+    assert!(page.html.contains("Keep these recovery codes"), "{}", page.html);
+    let codes = page.html.split("<li>").skip(1).filter_map(|it| it.split('<').next());
+    (secret, codes.map(str::to_owned).collect())
+}
 
 #[tokio::test]
 async fn a_password_opens_a_session_and_a_wrong_one_says_no_more_than_that() {
@@ -181,4 +195,105 @@ async fn users_are_listed_given_roles_and_removed_by_command() {
     assert_eq!(browser.get("/app").await.status, 303);
     let said = server.cli_fails(&["user", "reset", "cy@example.com"]);
     assert!(said.contains("there is no user"), "{said}");
+}
+
+#[tokio::test]
+async fn another_password_does_not_stand_for_the_second_factor() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 0);
+    let mut browser = Browser::invited(&server, "bo@example.com", &account.id, "owner").await;
+    enrol(&mut browser).await;
+    audit::open(&server).execute("UPDATE sessions SET verified_at = 0", []).expect("changed");
+    let asked = browser.submit("/app/profile/factor/remove", &[]).await;
+    assert_eq!(asked.to.as_deref(), Some("/app/verify?next=%2Fapp%2Fprofile"), "{}", asked.html);
+    let typed = [("before", PASSWORD), ("after", ANOTHER)];
+    let changed = browser.submit("/app/profile/password", &typed).await;
+    assert_eq!(changed.to.as_deref(), Some("/app/profile?done=password"), "{}", changed.html);
+    let asked = browser.submit("/app/profile/factor/remove", &[]).await;
+    assert_eq!(asked.to.as_deref(), Some("/app/verify?next=%2Fapp%2Fprofile"), "{}", asked.html);
+    let page = Browser::new(&server).log_in("bo@example.com", ANOTHER).await;
+    assert!(page.html.contains("One more code"), "{}", page.html);
+}
+
+#[tokio::test]
+async fn another_password_ends_links_and_log_ins_that_were_begun() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 0);
+    let mut browser = Browser::invited(&server, "bo@example.com", &account.id, "owner").await;
+    let (_, codes) = enrol(&mut browser).await;
+    let made = server.cli(&["user", "reset", "bo@example.com"]);
+    let reset = made["path"].as_str().expect("a link").to_owned();
+    let mut other = Browser::new(&server);
+    let step = other.log_in("bo@example.com", PASSWORD).await.value("step");
+    let typed = [("before", PASSWORD), ("after", ANOTHER)];
+    let changed = browser.submit("/app/profile/password", &typed).await;
+    assert_eq!(changed.status, 303, "{}", changed.html);
+    assert_eq!(other.get(&reset).await.status, 410);
+    let page = other.send("/login/code", &[("step", &step), ("code", &codes[0])]).await;
+    assert_eq!((page.status, other.cookie.clone()), (422, None), "{}", page.html);
+}
+
+#[tokio::test]
+async fn a_log_in_tries_five_codes_and_begins_anew() {
+    let server = Server::start(Launch::dev().with("limits", "failed_logins", "100"));
+    let account = server.open_account("pro", 0);
+    let mut browser = Browser::invited(&server, "bo@example.com", &account.id, "owner").await;
+    let (_, codes) = enrol(&mut browser).await;
+    let mut other = Browser::new(&server);
+    let step = other.log_in("bo@example.com", PASSWORD).await.value("step");
+    for _ in 0..5 {
+        let guess = [("step", step.as_str()), ("code", "aaaa-aaaa-aaaa-aaaa")];
+        let page = other.send("/login/code", &guess).await;
+        assert!(page.status == 422 && page.html.contains("not right"), "{}", page.html);
+    }
+    let page = other.send("/login/code", &[("step", &step), ("code", &codes[0])]).await;
+    assert!(page.status == 422 && page.html.contains("begin again"), "{}", page.html);
+    assert_eq!(other.cookie, None);
+    let step = other.log_in("bo@example.com", PASSWORD).await.value("step");
+    let page = other.send("/login/code", &[("step", &step), ("code", &codes[0])]).await;
+    assert_eq!(page.to.as_deref(), Some("/app"), "its code was not used up: {}", page.html);
+}
+
+#[tokio::test]
+async fn a_set_up_that_is_sent_five_times_at_once_makes_one_account() {
+    let server = Server::start(Launch::serve("[inbox]\nsmtp_listen = \"127.0.0.1:0\"\n"));
+    let path = setup_link(&server);
+    let secret = Browser::new(&server).get(&path).await.value("enrolment");
+    let now = code(&secret, 0);
+    let database = audit::open(&server);
+    let accounts = || {
+        let count = "SELECT count(*) FROM accounts";
+        database.query_row(count, [], |row| row.get::<_, u32>(0)).expect("read")
+    };
+    let before = accounts();
+    let set_up = |number: u32| {
+        let (server, path, secret, now) = (&server, &path, &secret, &now);
+        async move {
+            let (email, account) = (format!("ada{number}@example.com"), format!("Tern {number}"));
+            let typed = [
+                ("email", email.as_str()),
+                ("password", PASSWORD),
+                ("account", account.as_str()),
+                ("enrolment", secret.as_str()),
+                ("code", now.as_str()),
+            ];
+            Browser::new(server).send(path, &typed).await
+        }
+    };
+    let pages = join_all((1..=5).map(set_up)).await;
+    assert_eq!(pages.iter().filter(|it| it.status == 200).count(), 1, "{pages:?}");
+    assert_eq!(accounts(), before + 1, "{pages:?}");
+}
+
+#[tokio::test]
+async fn a_second_factor_ends_the_sessions_that_were_opened_without_it() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 0);
+    let mut browser = Browser::invited(&server, "bo@example.com", &account.id, "owner").await;
+    let mut other = Browser::new(&server);
+    other.log_in("bo@example.com", PASSWORD).await;
+    assert_eq!(other.get("/app").await.status, 200);
+    enrol(&mut browser).await;
+    assert_eq!(other.get("/app").await.to.as_deref(), Some("/login"));
+    assert_eq!(browser.get("/app").await.status, 200);
 }

@@ -6,6 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use waxwing_tests::{Launch, Server, until_async};
 
+use super::access::enrol;
 use super::{Browser, PASSWORD, Page, audit};
 use crate::fixture::message;
 
@@ -79,16 +80,14 @@ async fn an_invitation_is_revoked_and_gives_no_way_into_other_accounts() {
     let mut other = Browser::invited(&server, "ben@example.com", &two.id, "owner").await;
     let asked = [("email", "eve@example.com"), ("role", "owner")];
     let path = link(&owner.submit("/app/team", &asked).await.html, "invite");
+    // The owner of the first account may have kept the link, and take it later.
     let second = other.submit("/app/team", &asked).await;
-    assert_eq!(second.to.as_deref(), Some("/app/team?done=added"), "no link: {}", second.html);
-    let eve = member(&other.get("/app/team").await, "eve@example.com");
-    let again = other.submit(&format!("/app/team/{eve}/again"), &[]).await;
-    assert!(!again.html.contains("/invite/"), "{}", again.html);
-    // Somebody who is in neither account any more is gone, with the link.
-    for browser in [&mut other, &mut owner] {
-        let revoked = browser.submit(&format!("/app/team/{eve}/remove"), &[]).await;
-        assert_eq!(revoked.status, 303, "{}", revoked.html);
-    }
+    assert!(second.status == 422 && second.html.contains("may not be theirs"), "{}", second.html);
+    assert!(!other.get("/app/team").await.html.contains("eve@example.com"));
+    let eve = member(&owner.get("/app/team").await, "eve@example.com");
+    // Somebody who is in no account any more is gone, with the link.
+    let revoked = owner.submit(&format!("/app/team/{eve}/remove"), &[]).await;
+    assert_eq!(revoked.status, 303, "{}", revoked.html);
     let over = Browser::new(&server).send(&path, &[("password", PASSWORD), ("code", "")]).await;
     assert_eq!(over.status, 410, "{}", over.html);
     for path in [format!("/app/team/{eve}/again"), "/app/team/usr_x/again".to_owned()] {
@@ -148,6 +147,61 @@ async fn invitations_and_resets_come_by_mail_and_only_operators_can_read_them() 
     let invited = invited.await;
     assert!(invited.html.contains("would read the links"), "{}", invited.html);
     link(&invited.html, "invite");
+    // An owner is told why, and sees no link: whoever sees it could take it.
+    let invited = guest.submit("/app/team", &[("email", "ed@example.com"), ("role", "member")]);
+    let invited = invited.await;
+    assert!(invited.status == 503 && invited.html.contains("would read the links"));
+    assert!(!invited.html.contains("/invite/"), "{}", invited.html);
+}
+
+#[tokio::test]
+async fn a_log_in_by_a_link_that_an_owner_saw_opens_no_further_account() {
+    let server = Server::dev();
+    let (one, two) = (server.open_account("pro", 0), server.open_account("pro", 0));
+    let mut attacker = Browser::invited(&server, "eve@example.com", &one.id, "owner").await;
+    let mut owner = Browser::invited(&server, "ann@example.com", &two.id, "owner").await;
+    let asked = [("email", "carol@example.com"), ("role", "owner")];
+    let path = link(&attacker.submit("/app/team", &asked).await.html, "invite");
+    let mut taken = Browser::new(&server);
+    let page = taken.send(&path, &[("password", "a password of eve"), ("code", "")]).await;
+    assert_eq!(page.to.as_deref(), Some("/app"), "{}", page.html);
+    enrol(&mut taken).await;
+
+    let refused = owner.submit("/app/team", &asked).await;
+    assert!(
+        refused.status == 422 && refused.html.contains("may not be theirs"),
+        "{}",
+        refused.html
+    );
+    let role =
+        ["user", "role", "carol@example.com", "--account", two.id.as_str(), "--role", "owner"];
+    let said = server.cli_fails(&role);
+    assert!(said.contains("may not be theirs"), "{said}");
+
+    // A link that no owner has seen proves it, and ends what was before: the password, the session and the factor.
+    let made = server.cli(&["user", "reset", "carol@example.com"]);
+    let path = made["path"].as_str().expect("a link").to_owned();
+    let mut carol = Browser::new(&server);
+    let page = carol.send(&path, &[("password", PASSWORD)]).await;
+    assert_eq!(page.status, 303, "{}", page.html);
+    let page = carol.log_in("carol@example.com", PASSWORD).await;
+    assert_eq!(page.to.as_deref(), Some("/app"), "{}", page.html);
+    assert_eq!(taken.get("/app").await.to.as_deref(), Some("/login"));
+    let added = owner.submit("/app/team", &asked).await;
+    assert_eq!(added.to.as_deref(), Some("/app/team?done=added"), "{}", added.html);
+}
+
+#[tokio::test]
+async fn an_owner_sees_no_link_of_somebody_who_is_elsewhere_too() {
+    let server = Server::dev();
+    let (one, two) = (server.open_account("pro", 0), server.open_account("pro", 0));
+    let mut owner = Browser::invited(&server, "ann@example.com", &one.id, "owner").await;
+    let email = "bo@example.com";
+    drop(server.cli(&["user", "add", "--email", email, "--account", &one.id, "--role", "member"]));
+    drop(server.cli(&["user", "role", email, "--account", &two.id, "--role", "member"]));
+    let bo = member(&owner.get("/app/team").await, email);
+    let again = owner.submit(&format!("/app/team/{bo}/again"), &[]).await;
+    assert_eq!(again.to.as_deref(), Some("/app/team?done=added"), "{}", again.html);
 }
 
 async fn mail_to(server: &Server, to: &str, subject: &str) -> String {
@@ -291,4 +345,32 @@ async fn an_operator_reaches_all_people_of_an_account_and_none_too_many() {
     let second = browser.get(next.split('#').next().unwrap_or_default()).await;
     assert!(second.html.contains("n100@") && second.html.contains("n199@"), "{}", second.html);
     assert!(!second.html.contains("More people"), "{}", second.html);
+}
+
+#[tokio::test]
+async fn an_owner_fills_no_mailbox_with_invitations() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 0);
+    let mut owner = Browser::invited(&server, "ann@example.com", &account.id, "owner").await;
+    let asked = [("email", "bo@example.com"), ("role", "member")];
+    link(&owner.submit("/app/team", &asked).await.html, "invite");
+    let bo = member(&owner.get("/app/team").await, "bo@example.com");
+    let again = format!("/app/team/{bo}/again");
+    let soon = owner.submit(&again, &[]).await;
+    assert!(soon.status == 422 && soon.html.contains("invited a moment ago"), "{}", soon.html);
+    // The pause is the address's: it stays when the person goes.
+    let revoked = owner.submit(&format!("/app/team/{bo}/remove"), &[]).await;
+    assert_eq!(revoked.status, 303, "{}", revoked.html);
+    let soon = owner.submit("/app/team", &asked).await;
+    assert!(soon.status == 422 && soon.html.contains("invited a moment ago"), "{}", soon.html);
+    let database = audit::open(&server);
+    database.execute("UPDATE invitations SET created_at = 0", []).expect("changed");
+    link(&owner.submit("/app/team", &asked).await.html, "invite");
+    let fill = "INSERT INTO invitations SELECT account_id, 'n' || value, created_at, expires_at
+                FROM invitations, json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25]')
+                WHERE address = 'bo@example.com'";
+    assert_eq!(database.execute(fill, []).expect("changed"), 50);
+    let most = [("email", "cy@example.com"), ("role", "member")];
+    let full = owner.submit("/app/team", &most).await;
+    assert!(full.status == 422 && full.html.contains("at most 50 invitations"), "{}", full.html);
 }

@@ -1,7 +1,8 @@
 //! The page of the addresses that tests really go to.
 
-use serde_json::json;
-use waxwing_tests::Server;
+use reqwest::Method;
+use serde_json::{Value, json};
+use waxwing_tests::{Launch, Server};
 
 use super::Browser;
 use super::audit::rows;
@@ -62,5 +63,23 @@ async fn a_reader_sees_test_recipients_and_changes_none() {
     for path in [PAGE.to_owned(), format!("{PAGE}/remove")] {
         let page = browser.submit(&path, &[("address", "ada@example.com")]).await;
         assert_eq!(page.status, 403, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_link_to_a_test_recipient_begins_with_the_configured_name() {
+    let server = Server::start(Launch::dev().with("people", "url", "https://mail.test"));
+    let mut browser = Browser::of_dev(&server).await;
+    let page = browser.submit(PAGE, &[("address", "ada@example.com")]).await;
+    assert_eq!(page.status, 303, "{}", page.html);
+    let of_api = json!({"address": "bea@example.com"});
+    let of_api = server.post("/v1/test-recipients", server.key(), &of_api, &[]).await;
+    assert_eq!(of_api.status, 201, "{}", of_api.body);
+    for mail in server.wait_for_mails(2).await {
+        let request = server.request(Method::GET, &format!("/inbox/{}", mail.id));
+        let shown = request.header("accept", "application/json").send().await.expect("an answer");
+        let shown: Value = shown.json().await.expect("JSON");
+        let text = shown["text"].as_str().expect("a text");
+        assert!(text.contains("\nhttps://mail.test/test-recipients/"), "{text}");
     }
 }
