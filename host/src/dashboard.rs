@@ -108,6 +108,7 @@ pub fn router(dashboard: Dashboard) -> Router {
         .route("/app/team/{id}/remove", get(team::confirm).post(team::remove))
         .route("/app/audit", get(audit::list))
         .route("/app/domains", get(domains::list).post(domains::add))
+        .route("/app/domains/sender", post(domains::change_sender))
         .route("/app/domains/{id}", get(domain::show))
         .route("/app/domains/{id}/check", post(domain::check))
         .route("/app/domains/{id}/rotate", post(domain::rotate))

@@ -9,7 +9,7 @@ use super::form::Form;
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
 use super::response::{Failure, page, sentence, to, with_status};
-use super::sending::curl;
+use super::sending::{Sample, curl};
 use super::state::{Dashboard, SmtpSettings};
 use super::words::When;
 use crate::account::key::{ApiKey, Mode, Scope};
@@ -171,7 +171,8 @@ pub async fn create(
         frame,
         name: key.name.clone(),
         curl: if key.allows(Scope::Send) {
-            curl(&dashboard, &visitor, &secret).await?
+            let row = api.store.account(key.account_id, api.clock.now()).await?;
+            curl(&visitor, Sample::of(&dashboard, &row).await?.as_ref(), &secret)
         } else {
             let path = if key.allows(Scope::Admin) { "messages" } else { "templates" };
             format!("curl -sS {base}/v1/{path} -H 'x-api-key: {secret}'")
