@@ -107,6 +107,11 @@ async fn an_owner_sets_the_default_sender_and_the_first_command_then_works() {
     assert!(page.html.contains("&#34;template&#34;:&#34;mine&#34;"), "{}", page.html);
     assert!(page.html.contains("so the command below is refused"), "{}", page.html);
 
+    let trial = "/app/templates/mine/test";
+    let page = owner.submit(trial, &[("to", "ada@example.com")]).await;
+    assert!(page.status == 422 && page.html.contains("nothing was sent"), "{}", page.html);
+    assert!(!page.html.contains("The test was sent"), "{}", page.html);
+
     let path = "/app/domains/sender";
     for (typed, why) in [("hello", "must be whole"), ("me@sandbox.test", "a verified domain")] {
         let page = owner.submit(path, &[("sender", typed)]).await;
@@ -123,6 +128,8 @@ async fn an_owner_sets_the_default_sender_and_the_first_command_then_works() {
     let shown = server.get_as(&admin, "/v1/account").await;
     assert_eq!(shown.body["sender"], "me@sandbox.test", "{}", shown.body);
 
+    let page = owner.submit(trial, &[("to", "ada@example.com")]).await;
+    assert!(page.status == 200 && page.html.contains("The test was sent"), "{}", page.html);
     let page = owner.get("/app").await;
     assert!(!page.html.contains("/app/domains#sender"), "{}", page.html);
     let body = page.html.split("-d &#39;").nth(1).and_then(|it| it.split("&#39;").next());
