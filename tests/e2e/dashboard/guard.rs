@@ -93,6 +93,50 @@ async fn a_role_that_is_too_low_is_refused_every_write() {
 }
 
 #[tokio::test]
+async fn the_pages_of_a_suspended_account_change_nothing() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 10);
+    let mut owner = Browser::invited(&server, "ann@example.com", &account.id, "owner").await;
+    let mut operator = Browser::of_dev(&server).await;
+    let page_of_operators = format!("/ops/accounts/{}", account.id);
+    assert!(!owner.get("/app/keys").await.html.contains("The account is suspended"));
+    assert_eq!(operator.submit(&format!("{page_of_operators}/suspend"), &[]).await.status, 303);
+    assert_eq!(operator.submit(&format!("{page_of_operators}/act"), &[]).await.status, 303);
+    let key = format!("/app/keys/{}/deactivate", account.key_id);
+    for browser in [&mut owner, &mut operator] {
+        for (path, fields) in [
+            ("/app/keys", &[("name", "Mine"), ("scope", "send")][..]),
+            (key.as_str(), &[]),
+            ("/app/team", &[("email", "bo@example.com"), ("role", "member")]),
+            ("/app/webhooks", &[("url", "https://a.example")]),
+            ("/app/domains", &[("name", "a.example")]),
+            ("/app/domains/sender", &[("sender", "")]),
+            ("/app/brand", &[("product_name", "Plover")]),
+            ("/app/suppressions", &[("address", "ada@example.com")]),
+            ("/app/templates", &[("slug", "mine"), ("starter", "")]),
+            ("/app/templates/verification-code/draft", &[("edition", "1")]),
+            ("/app/test-recipients", &[("address", "ada@example.com")]),
+            ("/app/credits", &[("low", "1")]),
+        ] {
+            let page = browser.submit(path, fields).await;
+            assert_eq!(page.status, 403, "{path}: {}", page.html);
+            assert!(page.html.contains("The account is suspended"), "{path}: {}", page.html);
+        }
+        for path in ["/app", "/app/keys", "/app/templates", "/app/team", "/app/brand"] {
+            let page = browser.get(path).await;
+            assert!(page.status == 200 && page.html.contains("The account is suspended"), "{path}");
+        }
+    }
+    // What is the person's own is not the account's.
+    let wrong = [("before", "x"), ("after", "another horse battery staple")];
+    assert_eq!(owner.submit("/app/profile/password", &wrong).await.status, 422);
+    assert_eq!(operator.submit("/app/acting/end", &[]).await.status, 303);
+    assert_eq!(operator.submit(&format!("{page_of_operators}/resume"), &[]).await.status, 303);
+    let made = owner.submit("/app/keys", &[("name", "Mine"), ("scope", "send")]).await;
+    assert_eq!(made.status, 200, "{}", made.html);
+}
+
+#[tokio::test]
 async fn what_is_anothers_is_not_there() {
     let server = Server::dev();
     let (own, other) = (server.open_account("pro", 10), server.open_account("pro", 10));
