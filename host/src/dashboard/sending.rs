@@ -47,7 +47,8 @@ pub fn caller(
 ) -> Result<Caller, Refusal> {
     if key.state == KeyState::Deactivated {
         let message =
-            "the account's key “Dashboard”, with which mail is sent from here, is deactivated"
+            "the account's key “Dashboard”, with which mail is sent from here, is deactivated for good; send it over \
+             the API with another key of the account"
                 .to_owned();
         return Err(Refusal::Forbidden { message, retry_after_s: None });
     }

@@ -144,7 +144,7 @@ refusals! {
         is suspended.",
         404: "`NOT_FOUND`",
         408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
-        409: "`CONFLICT`: the key is deactivated, or it is that of the request and `force` is not given; the\n\
+        409: "`CONFLICT`: the key is deactivated, is the dashboard's, or is that of the request and `force` is not given; the\n\
         account has as many keys as it may have, or is that of the key that would suspend it.",
         413: "`PAYLOAD_TOO_LARGE`",
         415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",
