@@ -169,6 +169,11 @@ pub async fn list(
     let newer = Some(format!("{newer}{more}")).filter(|it| it != "0");
     let pairs = form::query([("q", query.as_str()), ("state", state.as_str())]);
     let is_empty = lines.is_empty() && pairs.is_empty() && after.is_none();
+    let mut frame = Frame::of(&dashboard, &visitor, Place::Messages).await?;
+    if sent.get("done") == "resent" {
+        let notice = "The message is being sent once more: it stands here in a moment.";
+        frame.notice = Some(notice.to_owned());
+    }
     let curl = if is_empty {
         let row = api.store.account(account, now).await?;
         Some(curl(&visitor, Sample::of(&dashboard, &row).await?.as_ref(), "YOUR_KEY"))
@@ -181,7 +186,7 @@ pub async fn list(
         tabs: tabs(&query, Some(&state)),
         is_filtered: !query.is_empty() || !state.is_empty(),
         is_first_page: after.is_none(),
-        frame: Frame::of(&dashboard, &visitor, Place::Messages).await?,
+        frame,
         query,
         state,
         lines,
