@@ -224,8 +224,10 @@ impl FromRequestParts<Dashboard> for Visitor {
             }
             return Ok(visitor);
         }
-        let next = if parts.method == Method::GET { guest.path.as_str() } else { "" };
-        let query = form::query([("next", next)].into_iter().filter(|(_, it)| *it != "/app"));
+        // The address of a form leads to its page.
+        let next = guest.path.as_str();
+        let is_said = |(_, path): &(&str, &str)| !["/app", "/logout"].contains(path);
+        let query = form::query([("next", next)].into_iter().filter(is_said));
         let path = if query.is_empty() { "/login".to_owned() } else { format!("/login?{query}") };
         Err(to(&path).into())
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 use waxwing_tests::Server;
 
 use super::templates::publish_mine;
-use super::{Browser, PASSWORD};
+use super::{Browser, PASSWORD, dev_person};
 use crate::fixture::message;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
@@ -199,6 +199,52 @@ async fn a_session_that_is_ended_elsewhere_is_over_with_its_next_request() {
     assert_eq!(one.submit(ends[0], &[]).await.status, 303);
     assert_eq!(other.get("/app").await.to.as_deref(), Some("/login"));
     assert_eq!(one.get("/app").await.status, 200);
+}
+
+#[tokio::test]
+async fn the_address_of_a_form_leads_to_its_page_also_over_a_log_in() {
+    let server = Server::dev();
+    let mut browser = Browser::of_dev(&server).await;
+    publish_mine(&mut browser).await;
+    for (address, page) in [
+        ("/app/", "/app"),
+        ("/ops/", "/ops"),
+        ("/login/", "/login"),
+        ("/login/code", "/login"),
+        ("/logout", "/app"),
+        ("/app/account", "/app"),
+        ("/app/acting/end", "/app"),
+        ("/app/templates/mine/draft", "/app/templates/mine"),
+        ("/app/templates/mine/rollback", "/app/templates/mine"),
+        ("/app/domains/sender", "/app/domains"),
+        ("/app/profile/password", "/app/profile"),
+        ("/app/profile/factor/remove", "/app/profile/factor"),
+        ("/app/profile/sessions/ses_x/end", "/app/profile"),
+        ("/app/team/usr_x/again", "/app/team"),
+        ("/app/suppressions/undo", "/app/suppressions"),
+        ("/app/test-recipients/remove", "/app/test-recipients"),
+        ("/app/webhooks/whk_x/deliveries/evt_x/replay", "/app/webhooks/whk_x"),
+        ("/ops/plugins/plan-policy/shadow", "/ops/plugins/plan-policy"),
+    ] {
+        let led = browser.get(address).await;
+        assert_eq!((led.status, led.to.as_deref()), (303, Some(page)), "{address}: {}", led.html);
+        assert_eq!(led.policy, POLICY, "{address}");
+        // The webhook is made up, and whoever is logged in needs no log-in.
+        if !page.contains("whk_") && page != "/login" {
+            assert_eq!(browser.get(page).await.status, 200, "{page}");
+        }
+    }
+    let refused = browser.submit("/app/messages", &[]).await;
+    assert!(refused.status == 405 && refused.html.contains("takes no form"), "{}", refused.html);
+
+    let (mut guest, draft) = (Browser::new(&server), "/app/templates/mine/draft");
+    let over = guest.send(draft, &[("edition", "1")]).await;
+    assert_eq!(over.to.as_deref(), Some("/login?next=%2Fapp%2Ftemplates%2Fmine%2Fdraft"));
+    assert_eq!(guest.send("/logout", &[]).await.to.as_deref(), Some("/login"));
+    let (email, password) = dev_person(&server);
+    let fields = [("email", email.as_str()), ("password", password.as_str()), ("next", draft)];
+    assert_eq!(guest.send("/login", &fields).await.to.as_deref(), Some(draft));
+    assert_eq!(guest.get(draft).await.to.as_deref(), Some("/app/templates/mine"));
 }
 
 #[tokio::test]
