@@ -27,7 +27,7 @@ use crate::account::key::Mode;
 use crate::id::MessageId;
 use crate::journey::accept::authenticate;
 use crate::journey::accept::rate_limit::Allowance;
-use crate::journey::accept::refusal::Refusal;
+use crate::journey::accept::refusal::{Refusal, Refused};
 use crate::journey::accept::resend;
 use crate::journey::{self, Receipt, Reply};
 use crate::management::messages::{self, Caller, MessageError};
@@ -244,7 +244,11 @@ async fn send_again(
     key: Option<String>,
 ) -> Result<Response, Problem> {
     let row = find(api, admin, id).await?;
-    let (receipt, replayed) = submit_again(api, admin.caller(), row.id, key).await?;
+    let (receipt, replayed) = match submit_again(api, admin.caller(), row.id, key).await? {
+        Resending::Sent(receipt) => (receipt, false),
+        Resending::SentBefore(receipt) => (receipt, true),
+        Resending::UnderWay => return Err(Refusal::IdempotencyInFlight.into()),
+    };
     let mut response = (StatusCode::CREATED, Json(Resent::new(receipt, row.id))).into_response();
     if replayed {
         mark_replayed(&mut response);
@@ -252,7 +256,17 @@ async fn send_again(
     Ok(response)
 }
 
-/// A message of the caller's account, as a new one; whether it was so before with that idempotency key.
+/// What became of a message that is to be sent once more.
+#[derive(Debug)]
+pub enum Resending {
+    Sent(Receipt),
+    /// Before, with the same idempotency key.
+    SentBefore(Receipt),
+    /// Another request with the idempotency key is sending it at this moment.
+    UnderWay,
+}
+
+/// A message of the caller's account, as a new one.
 ///
 /// # Errors
 /// Its content is no longer kept, or the journey refuses it.
@@ -261,7 +275,7 @@ pub async fn submit_again(
     caller: &authenticate::Caller,
     id: MessageId,
     key: Option<String>,
-) -> Result<(Receipt, bool), Problem> {
+) -> Result<Resending, Problem> {
     let stored = api.store.stored_message(id).await?;
     let stored = stored.ok_or_else(|| unknown(&id.to_string()))?;
     let submission = resend::submission(stored)
@@ -273,11 +287,16 @@ pub async fn submit_again(
         acceptance: Acceptance::Each,
         items: vec![Ok(submission)],
     };
-    let Reply { items, replayed } = api.journey.submit(caller, &request).await?;
+    let Reply { items, replayed } = match api.journey.submit(caller, &request).await {
+        Err(Refused { refusal: Refusal::IdempotencyInFlight, .. }) => {
+            return Ok(Resending::UnderWay);
+        }
+        submitted => submitted?,
+    };
     let receipt = items.into_iter().next().ok_or_else(|| {
         Problem::from(Refusal::Internal { message: "the message has no answer".to_owned() })
     })??;
-    Ok((receipt, replayed))
+    Ok(if replayed { Resending::SentBefore(receipt) } else { Resending::Sent(receipt) })
 }
 
 async fn whole(api: &Api, id: MessageId) -> Result<Json<Message>, Problem> {

@@ -297,6 +297,7 @@ async fn give(api: &Api, slot: &SlotName, order: Order) -> Result<(), Problem> {
         | OrderError::NothingToShadow(_)
         | OrderError::NothingToConfigure(_)
         | OrderError::SettingsChanged(_)
+        | OrderError::SettingsBeingProven(_)
         | OrderError::File(_) => Problem::new(Code::Conflict, error.to_string()),
         OrderError::Settings(ComponentError::Settings { faults, .. }) => {
             let fault = |it: Diagnostic| Fault::new("settings", "invalid", it.message);

@@ -17,8 +17,8 @@ use crate::account::role::Role;
 use crate::fair_share::ShareOwner;
 use crate::id::{AccountId, UserId};
 use crate::message::address::EmailAddress;
-use crate::people::{MemberError, NewMember, Secret, link_path};
-use crate::store::{LinkPurpose, PersonRow};
+use crate::people::{MemberError, NewMember, Secret, TeamError, link_path};
+use crate::store::{LinkPurpose, MemberChange, MemberFacts, PersonRow};
 
 /// Which users.
 #[derive(Debug, Deserialize)]
@@ -107,6 +107,8 @@ pub async fn show(
 }
 
 /// Gives a user a role in an account, whatever it was before; it holds from the user's next page on.
+///
+/// The last owner who can log in stays one.
 #[utoipa::path(put, path = "/v1/users/{user}/roles/{account}", operation_id = "give_role", tag = "users",
     security(("apiKey" = [])),
     params(("user" = String, Path, description = "`usr_…`"),
@@ -129,7 +131,9 @@ pub async fn give_role(
     let role = fields.required::<Role>("role");
     let warnings = fields.end()?;
     let role = role.ok_or_else(|| missing("the role".to_owned()))?;
-    let row = api.people.give_role(&row.email, account, role).await.map_err(refused)?;
+    if !change_role(&api, row.id, (account, role)).await? {
+        api.people.give_role(&row.email, account, role).await.map_err(refused)?;
+    }
     let mut user = user(&api, &row).await?;
     user.warnings = warnings;
     Ok(Json(user))
@@ -180,6 +184,40 @@ pub async fn remove(
     let row = named(&api, &id).await?;
     let row = api.people.remove(&row.email).await.map_err(refused)?;
     Ok(Json(DeletedUser { id: row.id, email: row.email.to_string(), deleted: true }))
+}
+
+/// Why a user of an account gets no other role.
+enum NotChanged {
+    NoMember,
+    LastOwner,
+}
+
+/// Gives another role to somebody who is in the account, by the rule of the page of the team; answers whether the user
+/// is in it.
+async fn change_role(
+    api: &Api,
+    user: UserId,
+    (account, role): (AccountId, Role),
+) -> Result<bool, Problem> {
+    let decide = |facts: &MemberFacts| {
+        if !facts.is_member {
+            return Err(NotChanged::NoMember);
+        }
+        let can_log_in = facts.owners.iter().filter(|(_, can_log_in)| *can_log_in);
+        let owners: Vec<UserId> = can_log_in.map(|(id, _)| *id).collect();
+        if role != Role::Owner && owners == [user] {
+            return Err(NotChanged::LastOwner);
+        }
+        Ok(MemberChange::Role(role))
+    };
+    let changed = api.store.change_member(account, user, decide).await;
+    match changed.map_err(|error| account_scope::refused(&error))? {
+        Ok(()) => Ok(true),
+        Err(NotChanged::NoMember) => Ok(false),
+        Err(NotChanged::LastOwner) => {
+            Err(Problem::new(Code::Conflict, TeamError::LastOwner.to_string()))
+        }
+    }
 }
 
 async fn named(api: &Api, id: &str) -> Result<PersonRow, Problem> {

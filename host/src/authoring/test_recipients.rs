@@ -209,7 +209,7 @@ fn question(
 ) -> Result<Submission, Refusal> {
     let Some(from) = &account.sender else {
         let message = "the account has no sender of its own, which the mail to the address would come from; set it \
-                       with PATCH /v1/account";
+                       on the page Domains or with PATCH /v1/account";
         return Err(Refusal::fault("address", "missing_sender", message));
     };
     let (name, hours) = (&account.name, CONFIRMATION_LIFE.as_secs() / 3_600);

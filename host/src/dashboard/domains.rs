@@ -18,6 +18,9 @@ use crate::domain::look_alike::{LookAlikes, shown};
 use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, Phase};
 use crate::id::{AccountId, DomainId};
+use crate::management::Change;
+use crate::management::accounts::{self, AccountChange, AccountError};
+use crate::message::address::EmailAddress;
 use crate::store::DomainRow;
 use crate::upkeep::verify_domains::{DomainError, NotAdded};
 
@@ -45,6 +48,11 @@ struct DomainsPage {
     name: String,
     wants_sandbox: bool,
     fault: Option<String>,
+    /// The account's default sender, or what was typed instead.
+    sender: String,
+    sender_fault: Option<String>,
+    /// The domains of the page from which mail may be sent.
+    sending: Vec<String>,
 }
 
 /// Class, glyph and word of where a domain stands.
@@ -79,10 +87,13 @@ pub async fn list(
 ) -> Result<Response, Failure> {
     let query = Form::of_query(uri.query());
     let mut shown = domains_page(&dashboard, &visitor, query.get("after").parse().ok()).await?;
-    if query.get("done") == "removed" {
-        shown.frame.notice =
-            Some("The domain is removed with its keys. Its DNS records can go.".to_owned());
-    }
+    shown.frame.notice = match query.get("done") {
+        "removed" => {
+            Some("The domain is removed with its keys. Its DNS records can go.".to_owned())
+        }
+        "sender" => Some("The default sender is changed.".to_owned()),
+        _ => None,
+    };
     page(&shown)
 }
 
@@ -126,6 +137,61 @@ pub async fn add(State(dashboard): State<Dashboard>, sent: Submitted) -> Result<
     with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
 }
 
+/// Sets who mail is from when neither its request nor its template names a sender; empty for nobody.
+pub async fn change_sender(
+    State(dashboard): State<Dashboard>,
+    sent: Submitted,
+) -> Result<Response, Failure> {
+    let Submitted { visitor, form } = sent;
+    visitor.membership()?.at_least(Role::Owner)?;
+    let (account, typed) = (visitor.account()?, form.get("sender").trim());
+    let fault = match with_sender(&dashboard, account, typed).await {
+        Ok(()) => {
+            visitor.record(&dashboard, "change_account", account).await?;
+            return Ok(to("/app/domains?done=sender"));
+        }
+        Err(NoSender::Address) => "The address must be whole, as in hello@example.com.".to_owned(),
+        Err(NoSender::Account(AccountError::Store(error))) => return Err(error.into()),
+        Err(NoSender::Account(
+            error @ (AccountError::SenderNotVerified(_)
+            | AccountError::Name
+            | AccountError::CreditsLow
+            | AccountError::UnknownPlan { .. }
+            | AccountError::OwnAccount),
+        )) => sentence(&error.to_string()),
+    };
+    let mut again = domains_page(&dashboard, &visitor, None).await?;
+    (again.sender, again.sender_fault) = (typed.to_owned(), Some(fault));
+    with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
+}
+
+/// Why an account does not get a default sender.
+enum NoSender {
+    /// No e-mail address was typed.
+    Address,
+    Account(AccountError),
+}
+
+async fn with_sender(
+    dashboard: &Dashboard,
+    account: AccountId,
+    typed: &str,
+) -> Result<(), NoSender> {
+    let api = &dashboard.api;
+    let sender = match typed {
+        "" => Change::Clear,
+        typed => {
+            let sender = typed.parse::<EmailAddress>().map_err(|_| NoSender::Address)?;
+            let checked = accounts::check_sender(&api.store, account, &sender).await;
+            checked.map_err(NoSender::Account)?;
+            Change::Set(sender)
+        }
+    };
+    let change = AccountChange { sender, ..AccountChange::default() };
+    let changed = accounts::change(&api.store, None, account, change, &[], api.clock.now()).await;
+    changed.map(drop).map_err(NoSender::Account)
+}
+
 async fn added(
     dashboard: &Dashboard,
     account: AccountId,
@@ -149,7 +215,12 @@ async fn domains_page(
     rows.truncate(lines);
     let next = rows.last().filter(|_| has_more).map(|it| it.domain.id);
     let now = api.clock.now();
+    let sender = api.store.account(account, now).await?.account.sender;
+    let may_send = |it: &&DomainRow| it.domain.standing.may_send();
     Ok(DomainsPage {
+        sending: rows.iter().filter(may_send).map(|it| shown(&it.domain.name)).collect(),
+        sender: sender.map_or_else(String::new, |it| it.to_string()),
+        sender_fault: None,
         domains: rows.into_iter().map(|row| DomainLine::of(row, now)).collect(),
         is_first_page: after.is_none(),
         next: next.map(|id| format!("/app/domains?after={id}")),

@@ -49,6 +49,8 @@ pub struct Frame {
     pub is_operator: bool,
     /// Whether the person is an operator who acts as the account.
     pub is_acting: bool,
+    /// Whether it is a page of a suspended account, which changes nothing.
+    pub is_suspended: bool,
     pub account: Option<MembershipRow>,
     /// All accounts of the person, where there are several.
     pub accounts: Vec<MembershipRow>,
@@ -76,6 +78,8 @@ impl Frame {
             account_name: it.account_name.clone(),
             role: it.role,
         });
+        let is_of_account = visitor.guest.path.starts_with("/app");
+        let is_suspended = is_of_account && visitor.is_suspended(dashboard).await?;
         let is_acting = person.membership.as_ref().is_some_and(|it| it.is_acting);
         Ok(Self {
             style: assets::style(),
@@ -87,6 +91,7 @@ impl Frame {
             email: person.user.email.to_string(),
             is_operator: person.user.is_operator,
             is_acting,
+            is_suspended,
             account,
             accounts: if accounts.len() > 1 && !is_acting { accounts } else { Vec::new() },
             notice: None,

@@ -11,6 +11,7 @@ use super::live::Asked;
 use super::response::{Failure, to};
 use super::state::Dashboard;
 pub use super::theme::Theme;
+use crate::account::AccountState;
 use crate::account::role::Role;
 use crate::api::{body, request_context};
 use crate::id::AccountId;
@@ -18,6 +19,8 @@ use crate::people::{Membership, Origin, Person, SESSION_LIFE, Secret, SeenBy};
 
 const SESSION: &str = "__Host-waxwing";
 const THEME: &str = "__Host-theme";
+const SUSPENDED: &str = "The account is suspended: its pages show what there is and change nothing. Ask the operator of \
+                         this server, who resumes it.";
 
 /// Whoever it is.
 #[derive(Debug, Clone)]
@@ -155,6 +158,14 @@ impl Visitor {
         self.membership().map(|it| it.role)
     }
 
+    /// Whether the account that the session shows is suspended. The API then answers nothing at all; the pages only show.
+    pub async fn is_suspended(&self, dashboard: &Dashboard) -> Result<bool, Failure> {
+        let Some(membership) = &self.person.membership else { return Ok(false) };
+        let row =
+            dashboard.api.store.account(membership.account, dashboard.api.clock.now()).await?;
+        Ok(row.account.state == AccountState::Suspended)
+    }
+
     /// Writes a change of the account that the session shows into the audit log.
     pub async fn record(
         &self,
@@ -184,6 +195,16 @@ impl FromRequestParts<Dashboard> for Guest {
     }
 }
 
+/// Whether it is a form of a page of the account, not of the person's own or of the server.
+fn changes_account(parts: &Parts) -> bool {
+    let path = parts.uri.path();
+    let is_of_person = ["/app/account", "/app/acting/", "/app/profile/", "/app/verify"]
+        .iter()
+        .any(|it| path.starts_with(it));
+    let is_read = matches!(parts.method, Method::GET | Method::HEAD);
+    !is_read && path.starts_with("/app/") && !is_of_person
+}
+
 impl FromRequestParts<Dashboard> for Visitor {
     type Rejection = Failure;
 
@@ -197,10 +218,16 @@ impl FromRequestParts<Dashboard> for Visitor {
         if let Some(secret) = secret
             && let Some(person) = dashboard.people.person(&secret, guest.from.ip, by).await?
         {
-            return Ok(Self { person, secret, guest });
+            let visitor = Self { person, secret, guest };
+            if changes_account(parts) && visitor.is_suspended(dashboard).await? {
+                return Err(Failure::Forbidden(SUSPENDED.to_owned()));
+            }
+            return Ok(visitor);
         }
-        let next = if parts.method == Method::GET { guest.path.as_str() } else { "" };
-        let query = form::query([("next", next)].into_iter().filter(|(_, it)| *it != "/app"));
+        // The address of a form leads to its page.
+        let next = guest.path.as_str();
+        let is_said = |(_, path): &(&str, &str)| !["/app", "/logout"].contains(path);
+        let query = form::query([("next", next)].into_iter().filter(is_said));
         let path = if query.is_empty() { "/login".to_owned() } else { format!("/login?{query}") };
         Err(to(&path).into())
     }

@@ -9,7 +9,7 @@ use super::form::Form;
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
 use super::response::{Failure, page, sentence, to, with_status};
-use super::sending::curl;
+use super::sending::{Sample, curl};
 use super::state::{Dashboard, SmtpSettings};
 use super::words::When;
 use crate::account::key::{ApiKey, Mode, Scope};
@@ -31,6 +31,8 @@ struct KeyLine {
     used: Option<When>,
     made: When,
     ends: Option<When>,
+    /// Whether the dashboard sends with it, so that it stays.
+    is_of_dashboard: bool,
     /// Active, expired or deactivated.
     state: &'static str,
 }
@@ -92,6 +94,7 @@ impl KeyLine {
             used: key.last_used_at.map(when),
             made: when(key.created_at),
             ends: key.expires_at.map(when),
+            is_of_dashboard: keys::is_of_dashboard(key),
             state: if key.is_usable_at(now) {
                 "active"
             } else if key.expires_at.is_some_and(|end| end <= now) {
@@ -171,7 +174,8 @@ pub async fn create(
         frame,
         name: key.name.clone(),
         curl: if key.allows(Scope::Send) {
-            curl(&dashboard, &visitor, &secret).await?
+            let row = api.store.account(key.account_id, api.clock.now()).await?;
+            curl(&visitor, Sample::of(&dashboard, &row).await?.as_ref(), &secret)
         } else {
             let path = if key.allows(Scope::Admin) { "messages" } else { "templates" };
             format!("curl -sS {base}/v1/{path} -H 'x-api-key: {secret}'")
@@ -189,11 +193,19 @@ pub async fn confirm(
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
     visitor.membership()?.at_least(Role::Owner)?;
-    let (api, by) = (&dashboard.api, Grantor::Person(visitor.role()?));
     let id: KeyId = id.parse().map_err(|_| Failure::Missing)?;
+    page(&deactivate_page(&dashboard, &visitor, id).await?)
+}
+
+async fn deactivate_page(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    id: KeyId,
+) -> Result<DeactivatePage, Failure> {
+    let (api, by) = (&dashboard.api, Grantor::Person(visitor.role()?));
     let key = keys::find(&api.store, by, visitor.account()?, id).await.map_err(refused)?;
     let key = KeyLine::of(&key, api.clock.now());
-    page(&DeactivatePage { frame: Frame::of(&dashboard, &visitor, Place::Keys).await?, key })
+    Ok(DeactivatePage { frame: Frame::of(dashboard, visitor, Place::Keys).await?, key })
 }
 
 pub async fn deactivate(
@@ -205,9 +217,16 @@ pub async fn deactivate(
     let by = Grantor::Person(visitor.role()?);
     let id: KeyId = id.parse().map_err(|_| Failure::Missing)?;
     let account = Some(visitor.account()?);
-    keys::deactivate(&api.store, by, account, id, OwnKey::Refused).await.map_err(refused)?;
-    visitor.record(&dashboard, "deactivate_key", id).await?;
-    Ok(to("/app/keys"))
+    match keys::deactivate(&api.store, by, account, id, OwnKey::Refused).await {
+        Ok(_) => {
+            visitor.record(&dashboard, "deactivate_key", id).await?;
+            Ok(to("/app/keys"))
+        }
+        Err(KeyError::OfDashboard) => {
+            with_status(StatusCode::CONFLICT, &deactivate_page(&dashboard, visitor, id).await?)
+        }
+        Err(error) => Err(refused(error)),
+    }
 }
 
 fn scopes(chosen: &[Scope]) -> Vec<(&'static str, &'static str, bool)> {
@@ -231,6 +250,7 @@ fn refused(error: KeyError) -> Failure {
         other @ (KeyError::Faults(_)
         | KeyError::Exceeds(_)
         | KeyError::OwnKey
+        | KeyError::OfDashboard
         | KeyError::Deactivated
         | KeyError::TooMany) => Failure::Invalid(sentence(&other.to_string())),
     }

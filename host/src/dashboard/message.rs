@@ -8,7 +8,7 @@ use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderValue, Uri, header};
 use serde_json::Value;
 
-use super::form::Form;
+use super::form::{self, Form};
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
 use super::live::{Asked, Live};
@@ -20,7 +20,7 @@ use super::webhook::{delivery_badge, outcome};
 use super::words::{When, badge, number, shortened};
 use crate::account::key::Mode;
 use crate::account::role::Role;
-use crate::api::messages::submit_again;
+use crate::api::messages::{Resending, submit_again};
 use crate::api::request_context;
 use crate::clock::Timestamp;
 use crate::id::MessageId;
@@ -214,7 +214,7 @@ pub async fn resend(
     Path(id): Path<String>,
     sent: Submitted,
 ) -> Result<Response, Failure> {
-    let Submitted { visitor, form } = &sent;
+    let Submitted { visitor, form: sent } = &sent;
     let row = find(&dashboard, visitor, &id).await?;
     visitor.membership()?.role.at_least(Role::Member)?;
     if !was_for_the_world(&dashboard, &row).await? {
@@ -223,13 +223,20 @@ pub async fn resend(
     }
     let key = sending::key(&dashboard, visitor).await?;
     let caller = sending::caller(&dashboard, (key, visitor.guest.from.ip), NonZeroU32::MIN)?;
-    let once = Some(form.get("once")).filter(|it| !it.is_empty() && it.len() <= MAX_ONCE_LETTERS);
+    let once = Some(sent.get("once")).filter(|it| !it.is_empty() && it.len() <= MAX_ONCE_LETTERS);
     let once = once.map(|it| format!("resend from the dashboard {it}"));
-    let (receipt, was_sent) = submit_again(&dashboard.api, &caller, row.id, once).await?;
-    if was_sent {
-        return Ok(to(&format!("/app/messages/{}", receipt.message_id)));
-    }
-    visitor.record(&dashboard, "resend_message", row.id).await?;
+    let receipt = match submit_again(&dashboard.api, &caller, row.id, once).await? {
+        Resending::Sent(receipt) => {
+            visitor.record(&dashboard, "resend_message", row.id).await?;
+            receipt
+        }
+        Resending::SentBefore(receipt) => receipt,
+        // The first of two clicks sends it, and has no identifier to lead to yet.
+        Resending::UnderWay => {
+            let pairs = form::query([("q", row.to.as_str()), ("done", "resent")]);
+            return Ok(to(&format!("/app/messages?{pairs}")));
+        }
+    };
     Ok(to(&format!("/app/messages/{}", receipt.message_id)))
 }
 

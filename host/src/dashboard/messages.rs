@@ -12,7 +12,7 @@ use super::frame::{Frame, Place};
 use super::guard::{Theme, Visitor};
 use super::live::{Asked, Live};
 use super::response::{Failure, to};
-use super::sending::curl;
+use super::sending::{Sample, curl};
 use super::state::Dashboard;
 use super::words::{When, badge, shortened};
 use crate::clock::Timestamp;
@@ -169,13 +169,24 @@ pub async fn list(
     let newer = Some(format!("{newer}{more}")).filter(|it| it != "0");
     let pairs = form::query([("q", query.as_str()), ("state", state.as_str())]);
     let is_empty = lines.is_empty() && pairs.is_empty() && after.is_none();
+    let mut frame = Frame::of(&dashboard, &visitor, Place::Messages).await?;
+    if sent.get("done") == "resent" {
+        let notice = "The message is being sent once more: it stands here in a moment.";
+        frame.notice = Some(notice.to_owned());
+    }
+    let curl = if is_empty {
+        let row = api.store.account(account, now).await?;
+        Some(curl(&visitor, Sample::of(&dashboard, &row).await?.as_ref(), "YOUR_KEY"))
+    } else {
+        None
+    };
     let shown = MessagesPage {
-        curl: if is_empty { Some(curl(&dashboard, &visitor, "YOUR_KEY").await?) } else { None },
+        curl,
         csv: format!("/app/messages.csv?{pairs}"),
         tabs: tabs(&query, Some(&state)),
         is_filtered: !query.is_empty() || !state.is_empty(),
         is_first_page: after.is_none(),
-        frame: Frame::of(&dashboard, &visitor, Place::Messages).await?,
+        frame,
         query,
         state,
         lines,

@@ -10,7 +10,7 @@ use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
 use super::messages::Line;
 use super::response::{Failure, page, to};
-use super::sending::curl;
+use super::sending::{Sample, curl};
 use super::state::Dashboard;
 use super::words::{number, shortened};
 use crate::account::AccountState;
@@ -34,7 +34,7 @@ struct Step {
     title: &'static str,
     about: &'static str,
     /// Where it is done; none where no page of the dashboard does it.
-    link: Option<(&'static str, &'static str)>,
+    links: Vec<(&'static str, &'static str)>,
 }
 
 /// Something to look at.
@@ -92,14 +92,15 @@ pub async fn show(
         !api.store.messages(account, &of_domains, None, 1).await?.messages.is_empty()
     };
     let done = [!keys.is_empty(), !newest.is_empty(), !real.is_empty(), has_sent_really];
+    let sample = Sample::of(&dashboard, &row).await?;
     let hours = api.store.sent_by_hour(account, CHART_HOURS, now).await?;
     let chart = Chart::of(&hours, CHART_HOURS, now);
     let count = |messages: u64| number(i64::try_from(messages).unwrap_or(i64::MAX));
     let line = |row| Line::of(row, now);
     page(&OverviewPage {
-        steps: steps(done),
+        steps: steps(done, first_message(sample.as_ref(), &row)),
         is_new: done.contains(&false),
-        curl: curl(&dashboard, &visitor, "YOUR_KEY").await?,
+        curl: curl(&visitor, sample.as_ref(), "YOUR_KEY"),
         balance: number(row.balance.0),
         is_empty: row.balance.0 <= 0,
         lasts: lasts(&row, terms_of(&dashboard, &row).and_then(|it| it.credits_per_recipient)),
@@ -128,31 +129,59 @@ pub async fn show_account(
     }
 }
 
-fn steps([key, test, domain, real]: [bool; 4]) -> Vec<Step> {
+/// What the first message takes, and the pages of what is missing.
+fn first_message(
+    sample: Option<&Sample>,
+    row: &AccountRow,
+) -> (&'static str, Vec<(&'static str, &'static str)>) {
+    let (template, sender) =
+        (("/app/new-template", "New template"), ("/app/domains#sender", "Default sender"));
+    match (sample, sample.map_or(row.account.sender.is_some(), |it| it.has_sender)) {
+        (Some(_), true) => ("Paste the command below into a terminal.", Vec::new()),
+        (Some(_), false) => (
+            "The account has no default sender, so the command below is refused. Set one first, at a domain of the \
+             account; a sandbox domain sends at once.",
+            vec![sender],
+        ),
+        (None, true) => {
+            ("Publish a template first: the command below then names it.", vec![template])
+        }
+        (None, false) => (
+            "Publish a template first: the command below then names it. The account also needs a default sender, at a \
+             domain of its own; a sandbox domain sends at once.",
+            vec![template, sender],
+        ),
+    }
+}
+
+fn steps(
+    [key, test, domain, real]: [bool; 4],
+    (about_test, links_of_test): (&'static str, Vec<(&'static str, &'static str)>),
+) -> Vec<Step> {
     vec![
         Step {
             is_done: key,
             title: "Make an API key",
             about: "A program shows it with each message.",
-            link: Some(("/app/keys/new", "New key")),
+            links: vec![("/app/keys/new", "New key")],
         },
         Step {
             is_done: test,
             title: "Send a first message",
-            about: "Paste the command below into a terminal.",
-            link: None,
+            about: about_test,
+            links: links_of_test,
         },
         Step {
             is_done: domain,
             title: "Verify a sender domain",
             about: "The page of the domain shows which DNS records to publish.",
-            link: Some(("/app/domains", "Add domain")),
+            links: vec![("/app/domains", "Add domain")],
         },
         Step {
             is_done: real,
             title: "Send from your domain",
             about: "The first message that leaves to the world.",
-            link: None,
+            links: Vec::new(),
         },
     ]
 }

@@ -1,15 +1,16 @@
 //! Answers: pages, redirects, refusals as pages, and the headers that all of them have.
 
 use askama::Template;
+use axum::extract::Request;
 use axum::response::{Html, IntoResponse, Response};
 use http::header::{CONTENT_SECURITY_POLICY, LOCATION, REFERRER_POLICY};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, Method, StatusCode, Uri};
 
 use super::assets;
 use super::theme::Theme;
 use crate::account::role::RoleTooLow;
 use crate::api::problem::Problem;
-use crate::api::request_context;
+use crate::api::{body, request_context};
 use crate::journey::accept::refusal::Refusal;
 use crate::store::StoreError;
 
@@ -35,6 +36,8 @@ pub enum Failure {
     Forbidden(String),
     /// A form that does not come from one of our pages.
     ForeignForm,
+    /// A form to a page that takes none.
+    NoForm,
     /// What cannot be read.
     Invalid(String),
     /// Not now.
@@ -79,6 +82,40 @@ pub async fn missing() -> Failure {
     Failure::Missing
 }
 
+/// To the same address without the slash at its end.
+pub async fn without_slash(uri: Uri) -> Response {
+    to(uri.path().trim_end_matches('/'))
+}
+
+/// Opened as a page, the address of a form leads to the page that has the form: a form that was refused is shown at its
+/// own address, and people load that again. Every other method is refused with a page.
+pub async fn wrong_method(request: Request) -> Response {
+    if matches!(*request.method(), Method::GET | Method::HEAD) {
+        return to(page_of_form(request.uri().path()));
+    }
+    body::drain(request.into_body()).await;
+    Failure::NoForm.into_response()
+}
+
+/// The page above a form's address, or the list where a row has no page of its own.
+fn page_of_form(path: &str) -> &str {
+    const LISTS: [(&str, &str); 3] = [
+        ("/app/team/", "/app/team"),
+        ("/app/profile/sessions/", "/app/profile"),
+        ("/app/acting/", "/app"),
+    ];
+    if let Some((_, list)) = LISTS.into_iter().find(|(below, _)| path.starts_with(below)) {
+        return list;
+    }
+    if let Some((webhook, _)) = path.split_once("/deliveries/") {
+        return webhook;
+    }
+    match path.rsplit_once('/') {
+        Some((above, _)) if !above.is_empty() => above,
+        Some(_) | None => "/app",
+    }
+}
+
 /// A page that says otherwise is right: a preview is framed, and has a policy of its own.
 pub async fn with_policy(mut response: Response) -> Response {
     let headers = response.headers_mut();
@@ -103,6 +140,11 @@ impl IntoResponse for Failure {
                 "Nothing was changed. Go back, load the page again, and send the form once more. Where a reverse proxy \
                  stands before the server, it must pass the Host header on."
                     .to_owned(),
+            ),
+            Self::NoForm => (
+                StatusCode::METHOD_NOT_ALLOWED,
+                "This page takes no form",
+                "Nothing was changed. Go back, and load the page with the form again.".to_owned(),
             ),
             Self::Invalid(message) => {
                 (StatusCode::BAD_REQUEST, "The request cannot be read", message)

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::guard::Visitor;
 use super::response::{Failure, sentence};
@@ -14,6 +14,16 @@ use crate::account::key::{ApiKey, KeyState, Scope};
 use crate::journey::accept::authenticate::Caller;
 use crate::journey::accept::refusal::Refusal;
 use crate::management::keys::{self, KeyError};
+use crate::store::AccountRow;
+
+/// What a command to paste sends: a published template of the account, with its example data.
+#[derive(Debug)]
+pub struct Sample {
+    slug: String,
+    data: Map<String, Value>,
+    /// Whether the template or the account names who it is from.
+    pub has_sender: bool,
+}
 
 /// The key of the account that its people send with.
 pub async fn key(dashboard: &Dashboard, visitor: &Visitor) -> Result<ApiKey, Failure> {
@@ -37,7 +47,8 @@ pub fn caller(
 ) -> Result<Caller, Refusal> {
     if key.state == KeyState::Deactivated {
         let message =
-            "the account's key “Dashboard”, with which mail is sent from here, is deactivated"
+            "the account's key “Dashboard”, with which mail is sent from here, is deactivated for good; send it over \
+             the API with another key of the account"
                 .to_owned();
         return Err(Refusal::Forbidden { message, retry_after_s: None });
     }
@@ -47,27 +58,38 @@ pub fn caller(
     Ok(caller)
 }
 
-/// A command that sends a message with that key.
-pub async fn curl(dashboard: &Dashboard, visitor: &Visitor, key: &str) -> Result<String, Failure> {
-    let account = visitor.account()?;
-    let published = dashboard.api.store.templates(account).await?;
-    let code = published.iter().find(|it| it.slug.as_str() == "verification-code");
-    let template = code.or(published.first());
-    let (slug, data) = match template {
-        Some(version) => {
-            let example = version.source.example().cloned().unwrap_or_default();
-            let own =
-                example.into_iter().filter(|(name, _)| BrandField::of_variable(name).is_none());
-            (version.slug.to_string(), own.collect())
-        }
-        None => ("welcome".to_owned(), serde_json::Map::new()),
+impl Sample {
+    /// None where the account has published nothing.
+    pub async fn of(dashboard: &Dashboard, row: &AccountRow) -> Result<Option<Self>, Failure> {
+        let account = &row.account;
+        let published = dashboard.api.store.templates(account.id).await?;
+        let code = published.iter().find(|it| it.slug.as_str() == "verification-code");
+        let Some(version) = code.or(published.first()) else { return Ok(None) };
+        let example = version.source.example().cloned().unwrap_or_default();
+        // What the brand says is not said again.
+        let is_of_brand = |name: &str| {
+            BrandField::of_variable(name).is_some_and(|it| account.brand.value(it).is_some())
+        };
+        Ok(Some(Self {
+            slug: version.slug.to_string(),
+            data: example.into_iter().filter(|(name, _)| !is_of_brand(name)).collect(),
+            has_sender: version.source.sender.is_some() || account.sender.is_some(),
+        }))
+    }
+}
+
+/// A command that sends a message with that key. Without a published template it names none, as with the key.
+pub fn curl(visitor: &Visitor, sample: Option<&Sample>, key: &str) -> String {
+    let (slug, data) = match sample {
+        Some(sample) => (sample.slug.as_str(), sample.data.clone()),
+        None => ("YOUR_TEMPLATE", Map::new()),
     };
     let to = &visitor.person.user.email;
     let body = json!({"to": to.to_string(), "type": "EMAIL", "template": slug, "data": data});
     let body = body.to_string().replace('\'', r"'\''");
     let base = &visitor.guest.base;
-    Ok(format!(
+    format!(
         "curl -sS {base}/messages/send \\\n  -H 'x-api-key: {key}' \\\n  -H 'content-type: application/json' \\\n  \
          -d '{body}'"
-    ))
+    )
 }

@@ -61,6 +61,20 @@ pub struct TestLine {
     pub about: String,
 }
 
+impl Answer {
+    /// The heading of the lines of a test.
+    fn became_of_tests(&self) -> &'static str {
+        let sent = self.tests.iter().filter(|it| it.message.is_some()).count();
+        if sent == self.tests.len() {
+            "The test was sent"
+        } else if sent > 0 {
+            "The test was sent to some of these, and refused for others"
+        } else {
+            "The test was refused: nothing was sent"
+        }
+    }
+}
+
 #[derive(Template)]
 #[template(path = "app/template.html", blocks = ["findings"])]
 struct TemplatePage {
@@ -406,5 +420,26 @@ pub async fn delete(
             Ok(to("/app/templates"))
         }
         Err(error) => again(&dashboard, &visitor, (&place, String::new()), error).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_heading_of_a_test_says_what_became_of_it() {
+        let line = |message: Option<&str>| TestLine {
+            to: "ada@example.com".to_owned(),
+            message: message.map(str::to_owned),
+            about: String::new(),
+        };
+        let heading = |messages: [Option<&str>; 2]| {
+            let tests = messages.map(line).into_iter().collect();
+            Answer { tests, ..Answer::default() }.became_of_tests()
+        };
+        assert_eq!(heading([Some("msg_a"), Some("msg_b")]), "The test was sent");
+        assert!(heading([Some("msg_a"), None]).contains("sent to some of these"));
+        assert!(heading([None, None]).contains("nothing was sent"));
     }
 }

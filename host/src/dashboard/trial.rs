@@ -38,7 +38,11 @@ pub async fn test(
     let key = sending::key(&dashboard, &visitor).await?;
     let tried = try_on(&dashboard, (key, visitor.guest.from.ip), &place, &form).await;
     let (status, mut answer) = match tried {
-        Ok(tests) => (StatusCode::OK, Answer { tests, ..Answer::default() }),
+        Ok(tests) => {
+            let is_sent = tests.iter().any(|it| it.message.is_some());
+            let status = if is_sent { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+            (status, Answer { tests, ..Answer::default() })
+        }
         Err(AuthoringError::Refused(refused)) => {
             let fault = Some(sentence(&refused.refusal.message()));
             (StatusCode::UNPROCESSABLE_ENTITY, Answer { fault, ..Answer::default() })

@@ -67,7 +67,7 @@ pub enum AccountError {
     #[error("the plan `{plan}` is not known: the plan policy knows {}", known.join(", "))]
     UnknownPlan { plan: String, known: Vec<String> },
     #[error(
-        "the sender must be at a verified domain of the account, and {0} is none; add it with POST /v1/domains, or \
+        "the sender must be at a verified domain of the account, and {0} is none; add the domain to the account, or \
          wait until it is verified"
     )]
     SenderNotVerified(String),

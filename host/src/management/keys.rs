@@ -92,6 +92,11 @@ pub enum KeyError {
          with it may be refused"
     )]
     OwnKey,
+    #[error(
+        "the dashboard sends tests of templates, and messages once more, with this key; deactivated it would stay so for \
+         good, and nobody knows its secret, so it keeps its rights"
+    )]
+    OfDashboard,
     #[error("the key is deactivated, which is final; make a new one")]
     Deactivated,
     #[error("the account has {MAX_KEYS_OF_ACCOUNT} keys, the most that it may have")]
@@ -197,7 +202,8 @@ fn may_have_one_more(keys: u32) -> Result<(), KeyError> {
 }
 
 /// The API key of an account with which the dashboard sends tests; the first test makes it. Its identifier is derived from
-/// the account's, so an account has one such key. Nobody knows its secret, and an owner can deactivate it.
+/// the account's, so an account has one such key. Nobody knows its secret, and it cannot be deactivated: there is no
+/// other one.
 ///
 /// # Errors
 /// The account has as many keys as it may have, or the database failed.
@@ -206,7 +212,7 @@ pub async fn of_dashboard(
     account: AccountId,
     now: Timestamp,
 ) -> Result<ApiKey, KeyError> {
-    let id = KeyId::from_bytes(account.to_bytes());
+    let id = id_of_dashboards(account);
     if let Some(key) = store.key(id).await? {
         return Ok(key);
     }
@@ -218,6 +224,16 @@ pub async fn of_dashboard(
         // Somebody else was first.
         Err(error) => store.key(id).await?.ok_or(KeyError::Store(error)),
     }
+}
+
+fn id_of_dashboards(account: AccountId) -> KeyId {
+    KeyId::from_bytes(account.to_bytes())
+}
+
+/// Whether the dashboard sends with that key.
+#[must_use]
+pub fn is_of_dashboard(key: &ApiKey) -> bool {
+    key.id == id_of_dashboards(key.account_id)
 }
 
 /// A key that the caller may see.
@@ -287,6 +303,9 @@ pub async fn change(
         if key.state == KeyState::Deactivated {
             return Err(KeyError::Deactivated);
         }
+        if takes_rights && is_of_dashboard(&key) {
+            return Err(KeyError::OfDashboard);
+        }
         if takes_rights && own == OwnKey::Refused && by.calls_with(&key) {
             return Err(KeyError::OwnKey);
         }
@@ -312,6 +331,9 @@ pub async fn deactivate(
     let decide = |key: ApiKey| {
         let key = seen(by, account, key)?;
         may_change(by, &key)?;
+        if is_of_dashboard(&key) {
+            return Err(KeyError::OfDashboard);
+        }
         if own == OwnKey::Refused && by.calls_with(&key) {
             return Err(KeyError::OwnKey);
         }

@@ -3,6 +3,7 @@
 use serde_json::json;
 use waxwing_tests::{Launch, Server, name_server};
 
+use super::templates::publish_mine;
 use super::{Browser, audit};
 use crate::fixture::message;
 
@@ -91,6 +92,57 @@ async fn a_domain_is_added_published_checked_rotated_and_removed() {
 }
 
 #[tokio::test]
+async fn an_owner_sets_the_default_sender_and_the_first_command_then_works() {
+    let server = Server::dev();
+    let made = server.cli(&["account", "create", "--name", "Tern", "--plan", "pro"]);
+    let account = made["id"].as_str().expect("an account").to_owned();
+    server.grant(&account, 100);
+    let mut owner = Browser::invited(&server, "ann@example.com", &account, "owner").await;
+    let page = owner.get("/app").await;
+    assert!(page.html.contains("YOUR_TEMPLATE"), "{}", page.html);
+    assert!(page.html.contains("href=\"/app/new-template\""), "{}", page.html);
+    assert!(page.html.contains("href=\"/app/domains#sender\""), "{}", page.html);
+    publish_mine(&mut owner).await;
+    let page = owner.get("/app").await;
+    assert!(page.html.contains("&#34;template&#34;:&#34;mine&#34;"), "{}", page.html);
+    assert!(page.html.contains("so the command below is refused"), "{}", page.html);
+
+    let trial = "/app/templates/mine/test";
+    let page = owner.submit(trial, &[("to", "ada@example.com")]).await;
+    assert!(page.status == 422 && page.html.contains("nothing was sent"), "{}", page.html);
+    assert!(!page.html.contains("The test was sent"), "{}", page.html);
+
+    let path = "/app/domains/sender";
+    for (typed, why) in [("hello", "must be whole"), ("me@sandbox.test", "a verified domain")] {
+        let page = owner.submit(path, &[("sender", typed)]).await;
+        assert!(page.status == 422 && page.html.contains(why), "{typed}: {}", page.html);
+        assert!(page.html.contains(&format!("value=\"{typed}\"")), "{}", page.html);
+    }
+    owner.submit("/app/domains", &[("name", "sandbox.test"), ("kind", "sandbox")]).await;
+    let set = owner.submit(path, &[("sender", " me@sandbox.test ")]).await;
+    assert_eq!(set.to.as_deref(), Some("/app/domains?done=sender"), "{}", set.html);
+    let page = owner.get("/app/domains").await;
+    assert!(page.html.contains("value=\"me@sandbox.test\""), "{}", page.html);
+    assert!(page.html.contains("Domains that may send: sandbox.test."), "{}", page.html);
+    let (_, admin) = server.make_key(&account, &["--scope", "admin", "--scope", "send"]);
+    let shown = server.get_as(&admin, "/v1/account").await;
+    assert_eq!(shown.body["sender"], "me@sandbox.test", "{}", shown.body);
+
+    let page = owner.submit(trial, &[("to", "ada@example.com")]).await;
+    assert!(page.status == 200 && page.html.contains("The test was sent"), "{}", page.html);
+    let page = owner.get("/app").await;
+    assert!(!page.html.contains("/app/domains#sender"), "{}", page.html);
+    let body = page.html.split("-d &#39;").nth(1).and_then(|it| it.split("&#39;").next());
+    let body = body.expect("a command").replace("&#34;", "\"").replace("&#38;", "&");
+    let body = serde_json::from_str(&body).expect("JSON");
+    server.send(&admin, &body).await.message_id();
+    let rows = audit::rows(&server);
+    assert_eq!(rows.iter().filter(|it| it.1 == "change_account").count(), 1, "{rows:?}");
+    assert_eq!(owner.submit(path, &[("sender", "")]).await.status, 303);
+    assert_eq!(server.get_as(&admin, "/v1/account").await.body["sender"], json!(null));
+}
+
+#[tokio::test]
 async fn domains_are_their_owners_and_no_other_accounts() {
     let dns = name_server().await;
     let server = Server::start(Launch::asking(&dns));
@@ -103,6 +155,9 @@ async fn domains_are_their_owners_and_no_other_accounts() {
     assert_eq!(member.get(&path).await.status, 200);
     assert_eq!(foreign.get(&path).await.status, 404);
     assert_eq!(member.submit("/app/domains", &[("name", "b.example")]).await.status, 403);
+    let sender = [("sender", "hello@shop.example")];
+    assert_eq!(member.submit("/app/domains/sender", &sender).await.status, 403);
+    assert!(!member.get("/app/domains").await.html.contains("name=\"sender\""));
     for below in ["check", "rotate", "remove"] {
         let (path, fields) = (format!("{path}/{below}"), [("name", "shop.example")]);
         assert_eq!(member.submit(&path, &fields).await.status, 403, "{below}");

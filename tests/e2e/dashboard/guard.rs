@@ -4,7 +4,7 @@ use serde_json::json;
 use waxwing_tests::Server;
 
 use super::templates::publish_mine;
-use super::{Browser, PASSWORD};
+use super::{Browser, PASSWORD, dev_person};
 use crate::fixture::message;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
@@ -93,6 +93,50 @@ async fn a_role_that_is_too_low_is_refused_every_write() {
 }
 
 #[tokio::test]
+async fn the_pages_of_a_suspended_account_change_nothing() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 10);
+    let mut owner = Browser::invited(&server, "ann@example.com", &account.id, "owner").await;
+    let mut operator = Browser::of_dev(&server).await;
+    let page_of_operators = format!("/ops/accounts/{}", account.id);
+    assert!(!owner.get("/app/keys").await.html.contains("The account is suspended"));
+    assert_eq!(operator.submit(&format!("{page_of_operators}/suspend"), &[]).await.status, 303);
+    assert_eq!(operator.submit(&format!("{page_of_operators}/act"), &[]).await.status, 303);
+    let key = format!("/app/keys/{}/deactivate", account.key_id);
+    for browser in [&mut owner, &mut operator] {
+        for (path, fields) in [
+            ("/app/keys", &[("name", "Mine"), ("scope", "send")][..]),
+            (key.as_str(), &[]),
+            ("/app/team", &[("email", "bo@example.com"), ("role", "member")]),
+            ("/app/webhooks", &[("url", "https://a.example")]),
+            ("/app/domains", &[("name", "a.example")]),
+            ("/app/domains/sender", &[("sender", "")]),
+            ("/app/brand", &[("product_name", "Plover")]),
+            ("/app/suppressions", &[("address", "ada@example.com")]),
+            ("/app/templates", &[("slug", "mine"), ("starter", "")]),
+            ("/app/templates/verification-code/draft", &[("edition", "1")]),
+            ("/app/test-recipients", &[("address", "ada@example.com")]),
+            ("/app/credits", &[("low", "1")]),
+        ] {
+            let page = browser.submit(path, fields).await;
+            assert_eq!(page.status, 403, "{path}: {}", page.html);
+            assert!(page.html.contains("The account is suspended"), "{path}: {}", page.html);
+        }
+        for path in ["/app", "/app/keys", "/app/templates", "/app/team", "/app/brand"] {
+            let page = browser.get(path).await;
+            assert!(page.status == 200 && page.html.contains("The account is suspended"), "{path}");
+        }
+    }
+    // What is the person's own is not the account's.
+    let wrong = [("before", "x"), ("after", "another horse battery staple")];
+    assert_eq!(owner.submit("/app/profile/password", &wrong).await.status, 422);
+    assert_eq!(operator.submit("/app/acting/end", &[]).await.status, 303);
+    assert_eq!(operator.submit(&format!("{page_of_operators}/resume"), &[]).await.status, 303);
+    let made = owner.submit("/app/keys", &[("name", "Mine"), ("scope", "send")]).await;
+    assert_eq!(made.status, 200, "{}", made.html);
+}
+
+#[tokio::test]
 async fn what_is_anothers_is_not_there() {
     let server = Server::dev();
     let (own, other) = (server.open_account("pro", 10), server.open_account("pro", 10));
@@ -155,6 +199,52 @@ async fn a_session_that_is_ended_elsewhere_is_over_with_its_next_request() {
     assert_eq!(one.submit(ends[0], &[]).await.status, 303);
     assert_eq!(other.get("/app").await.to.as_deref(), Some("/login"));
     assert_eq!(one.get("/app").await.status, 200);
+}
+
+#[tokio::test]
+async fn the_address_of_a_form_leads_to_its_page_also_over_a_log_in() {
+    let server = Server::dev();
+    let mut browser = Browser::of_dev(&server).await;
+    publish_mine(&mut browser).await;
+    for (address, page) in [
+        ("/app/", "/app"),
+        ("/ops/", "/ops"),
+        ("/login/", "/login"),
+        ("/login/code", "/login"),
+        ("/logout", "/app"),
+        ("/app/account", "/app"),
+        ("/app/acting/end", "/app"),
+        ("/app/templates/mine/draft", "/app/templates/mine"),
+        ("/app/templates/mine/rollback", "/app/templates/mine"),
+        ("/app/domains/sender", "/app/domains"),
+        ("/app/profile/password", "/app/profile"),
+        ("/app/profile/factor/remove", "/app/profile/factor"),
+        ("/app/profile/sessions/ses_x/end", "/app/profile"),
+        ("/app/team/usr_x/again", "/app/team"),
+        ("/app/suppressions/undo", "/app/suppressions"),
+        ("/app/test-recipients/remove", "/app/test-recipients"),
+        ("/app/webhooks/whk_x/deliveries/evt_x/replay", "/app/webhooks/whk_x"),
+        ("/ops/plugins/plan-policy/shadow", "/ops/plugins/plan-policy"),
+    ] {
+        let led = browser.get(address).await;
+        assert_eq!((led.status, led.to.as_deref()), (303, Some(page)), "{address}: {}", led.html);
+        assert_eq!(led.policy, POLICY, "{address}");
+        // The webhook is made up, and whoever is logged in needs no log-in.
+        if !page.contains("whk_") && page != "/login" {
+            assert_eq!(browser.get(page).await.status, 200, "{page}");
+        }
+    }
+    let refused = browser.submit("/app/messages", &[]).await;
+    assert!(refused.status == 405 && refused.html.contains("takes no form"), "{}", refused.html);
+
+    let (mut guest, draft) = (Browser::new(&server), "/app/templates/mine/draft");
+    let over = guest.send(draft, &[("edition", "1")]).await;
+    assert_eq!(over.to.as_deref(), Some("/login?next=%2Fapp%2Ftemplates%2Fmine%2Fdraft"));
+    assert_eq!(guest.send("/logout", &[]).await.to.as_deref(), Some("/login"));
+    let (email, password) = dev_person(&server);
+    let fields = [("email", email.as_str()), ("password", password.as_str()), ("next", draft)];
+    assert_eq!(guest.send("/login", &fields).await.to.as_deref(), Some(draft));
+    assert_eq!(guest.get(draft).await.to.as_deref(), Some("/app/templates/mine"));
 }
 
 #[tokio::test]

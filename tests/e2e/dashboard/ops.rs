@@ -207,6 +207,10 @@ async fn settings_of_a_plugin_are_typed_proven_and_rolled_back() {
     good[2].1 = "10";
     let saved = browser.submit(&format!("{path}/settings"), &good).await;
     assert_eq!(saved.to, Some(format!("{path}?done=configured")), "{}", saved.html);
+    let at_once = browser.submit(&format!("{path}/settings"), &good).await;
+    let is_refused =
+        ["being proven", "changed in the meantime"].iter().any(|it| at_once.html.contains(it));
+    assert!(at_once.status == 422 && is_refused, "{}", at_once.html);
     let names = async || {
         let plans = server.get_as(server.key(), "/v1/plans").await.body;
         let plans = plans["data"].as_array().cloned().unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use waxwing_tests::{Server, until_async};
 
 use super::Browser;
@@ -129,6 +130,25 @@ async fn a_message_is_sent_again_once_for_each_page() {
     let first = browser.submit(&format!("{path}/resend"), &fields).await.to.expect("the new one");
     let second = browser.submit(&format!("{path}/resend"), &fields).await.to;
     assert_eq!(second.as_deref(), Some(first.as_str()), "a second click sends nothing");
+    let once = browser.get(&path).await.value("once");
+    let mut clicks = Vec::new();
+    for _ in 0..6 {
+        let mut browser = Browser::of_dev(&server).await;
+        let token = browser.form_token().await;
+        clicks.push((browser, token));
+    }
+    let (resend, once) = (&format!("{path}/resend"), &once);
+    let led = join_all(clicks.iter_mut().map(|(browser, token)| async move {
+        let fields = [("form", token.as_str()), ("once", once.as_str())];
+        browser.send(resend, &fields).await.to.expect("a page")
+    }))
+    .await;
+    let waiting = "/app/messages?q=ada%40example.com&done=resent";
+    let mut made: Vec<&String> = led.iter().filter(|it| *it != waiting).collect();
+    made.dedup();
+    assert!(made.len() == 1 && made[0].starts_with("/app/messages/msg_"), "{led:?}");
+    let page = browser.get(waiting).await;
+    assert!(page.html.contains("is being sent once more"), "{}", page.html);
     let page = browser.get(&first).await;
     assert!(page.html.contains("Sends again") && page.html.contains(&sent), "{}", page.html);
     let account = server.dev_account().id;

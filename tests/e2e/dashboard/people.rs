@@ -374,3 +374,30 @@ async fn an_owner_fills_no_mailbox_with_invitations() {
     let full = owner.submit("/app/team", &most).await;
     assert!(full.status == 422 && full.html.contains("at most 50 invitations"), "{}", full.html);
 }
+
+#[tokio::test]
+async fn the_last_owner_keeps_the_role_over_http_too() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 0);
+    drop(Browser::invited(&server, "ann@example.com", &account.id, "owner").await);
+    let users = server.cli(&["user", "list"]);
+    let mut users = users.as_array().expect("users").iter();
+    let ann = users.find(|it| it["email"] == "ann@example.com").expect("a user");
+    let id = ann["id"].as_str().expect("an identifier");
+    let path = format!("/v1/users/{id}/roles/{}", account.id);
+    let put = async |role: &str| {
+        let request = server.request(Method::PUT, &path).header("x-api-key", server.key());
+        server.answer(request.json(&json!({"role": role}))).await
+    };
+    let refused = put("member").await;
+    refused.assert_refused(409, "CONFLICT");
+    assert!(refused.body.to_string().contains("at least one owner"), "{}", refused.body);
+    assert_eq!(put("owner").await.status, 200, "it is the same");
+    // One who has chosen no password yet cannot log in.
+    let (email, id) = ("bo@example.com", account.id.as_str());
+    drop(server.cli(&["user", "add", "--email", email, "--account", id, "--role", "owner"]));
+    put("read-only").await.assert_refused(409, "CONFLICT");
+    drop(Browser::invited(&server, "di@example.com", &account.id, "owner").await);
+    let changed = put("read-only").await;
+    assert_eq!((changed.status, &changed.body["roles"][0]["role"]), (200, &json!("read-only")));
+}

@@ -144,7 +144,7 @@ refusals! {
         is suspended.",
         404: "`NOT_FOUND`",
         408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
-        409: "`CONFLICT`: the key is deactivated, or it is that of the request and `force` is not given; the\n\
+        409: "`CONFLICT`: the key is deactivated, is the dashboard's, or is that of the request and `force` is not given; the\n\
         account has as many keys as it may have, or is that of the key that would suspend it.",
         413: "`PAYLOAD_TOO_LARGE`",
         415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",
@@ -207,7 +207,7 @@ refusals! {
         403: "`FORBIDDEN`: the key has not the scope `operator`.",
         404: "`NOT_FOUND`: there is no such user, or no such account.",
         408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
-        409: "`CONFLICT`: there is a user with this address already.",
+        409: "`CONFLICT`: there is a user with this address already, or it is the last owner of the account who can log in.",
         413: "`PAYLOAD_TOO_LARGE`",
         415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",
         429: "`RATE_LIMITED`: too much under way, or too many failed logins.",

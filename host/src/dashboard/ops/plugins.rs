@@ -446,6 +446,7 @@ pub fn refused(error: &OrderError) -> Result<String, Failure> {
         | OrderError::NothingToShadow(_)
         | OrderError::NothingToConfigure(_)
         | OrderError::SettingsChanged(_)
+        | OrderError::SettingsBeingProven(_)
         | OrderError::Settings(_)
         | OrderError::File(_) => Ok(words),
     }

@@ -71,6 +71,8 @@ pub enum OrderError {
     NothingToConfigure(SlotName),
     #[error("the settings of the slot {0} were changed in the meantime; look at them again")]
     SettingsChanged(SlotName),
+    #[error("settings of the slot {0} are being proven; look again when they are live or rejected")]
+    SettingsBeingProven(SlotName),
     /// By the plugin's own schema.
     #[error(transparent)]
     Settings(ComponentError),

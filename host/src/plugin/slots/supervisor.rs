@@ -198,6 +198,7 @@ impl SlotSupervisor {
             JobOutcome::Shadowed => self.activate_if_allowed(slot),
             JobOutcome::BlameFound { .. } | JobOutcome::Superseded | JobOutcome::Tidied => {}
         }
+        self.machines.of(slot).end_examination();
     }
 
     fn examined(&mut self, slot: &SlotName, examined: LoadedCandidate, work: &mut Jobs) {

@@ -1,10 +1,12 @@
 //! Settings: they have revisions, a fault in them is refused with its place, and they roll back.
 
+use serde_json::Map;
+
 use super::ANYBODY;
 use super::fixture::{BUILT_IN, PLAN, PluginHost, TestDirs};
 use crate::plugin::kinds::plan::Verdict;
 use crate::plugin::slots::status::SlotStatus;
-use crate::plugin::slots::supervisor::Order;
+use crate::plugin::slots::supervisor::{Order, OrderError};
 
 async fn revision(host: &PluginHost, revision: u32) {
     let live = |view: &SlotStatus| {
@@ -81,6 +83,26 @@ async fn settings_roll_back_and_only_they_are_in_quarantine() {
     dirs.put("plan-policy.toml", price(7));
     revision(&host, 3).await;
     assert_eq!(host.reason().await, "price 7");
+}
+
+#[tokio::test]
+async fn of_two_forms_at_once_the_first_one_sets_the_settings() {
+    let dirs = TestDirs::new();
+    let host = PluginHost::start(&dirs).await;
+    dirs.put("plan-policy.toml", price(3));
+    dirs.put("plan-policy.wasm", waxwing_guests::component("price-setting"));
+    host.live(PLAN, "price-setting").await;
+    let configure = |price: u32| {
+        let settings = Map::from_iter([("price".to_owned(), price.into())]);
+        host.order(PLAN, Order::Configure { settings, seen: Some(1) })
+    };
+    let (first, second) = tokio::join!(configure(5), configure(7));
+    first.expect("written");
+    assert!(matches!(second, Err(OrderError::SettingsBeingProven(_))), "{second:?}");
+    revision(&host, 2).await;
+    assert_eq!(host.reason().await, "price 5");
+    let late = configure(7).await;
+    assert!(matches!(late, Err(OrderError::SettingsChanged(_))), "{late:?}");
 }
 
 #[tokio::test]

@@ -199,6 +199,17 @@ impl Machine {
         self.newest.load(Ordering::SeqCst) == work
     }
 
+    /// Whether the slot's files are being examined.
+    #[must_use]
+    pub fn is_examining(&self) -> bool {
+        self.examination.is_some()
+    }
+
+    /// The newest work has ended, whatever came of it.
+    pub fn end_examination(&mut self) {
+        self.examination = None;
+    }
+
     /// Records what a scan found, and returns whether the files must be examined. An examination that still waits for
     /// its files to settle starts that wait again instead.
     pub fn record_scan(&mut self, stamp: Option<&Stamp>) -> bool {

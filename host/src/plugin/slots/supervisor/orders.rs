@@ -119,6 +119,10 @@ impl SlotSupervisor {
         if seen.is_some_and(|it| it != active.identity().settings_revision) {
             return Err(OrderError::SettingsChanged(slot.clone()));
         }
+        // Others were written and are not live yet: whoever has seen the live ones has not seen those.
+        if seen.is_some() && self.machines.of(slot).is_examining() {
+            return Err(OrderError::SettingsBeingProven(slot.clone()));
+        }
         let settings = settings_file::without_nulls(settings);
         let value = Value::Object(settings.clone());
         schema::check(active.manifest(), &value).map_err(OrderError::Settings)?;
