@@ -19,6 +19,7 @@ pub mod embedded;
 mod error;
 mod event_kind;
 mod events;
+mod factors;
 pub mod facts;
 mod gauges;
 mod grants;
@@ -75,6 +76,7 @@ pub use drive_while::drive_while;
 pub use error::StoreError;
 pub use event_kind::EventKind;
 pub use events::EventRow;
+pub use factors::{FactorRow, NewFactor};
 pub use gauges::{FileGauges, Gauges};
 pub use grants::{Granted, NewGrant};
 pub use invitations::{NewInvitation, RecentInvitations};
@@ -101,8 +103,8 @@ pub use test_recipients::{
     AskingFacts, Confirmation, ConfirmationMail, RecentMails, TestRecipientRow,
 };
 pub use users::{
-    Credentials, FactorRow, Joined, JoinedBy, JoiningFacts, MemberChange, MemberFacts, MemberRow,
-    MembershipRow, NewFactor, NewUser, PersonRow,
+    Credentials, Joined, JoinedBy, JoiningFacts, MemberChange, MemberFacts, MemberRow,
+    MembershipRow, NewUser, PersonRow,
 };
 pub use webhooks::{
     Backlog, DeliveryAttempt, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery,
