@@ -142,7 +142,9 @@ async fn shown(
     if account.is_none() {
         let ids = changes.iter().filter_map(|it| it.account.as_ref()?.0.parse().ok());
         let names = store.account_names(ids.collect::<BTreeSet<AccountId>>()).await?;
-        changes.iter_mut().for_each(|it| it.name_account(&names));
+        for change in &mut changes {
+            change.name_account(&names);
+        }
     }
     let path = if account.is_some() { "/app/audit" } else { "/ops/audit" };
     let next = before.filter(|_| !is_over).map(|number| {

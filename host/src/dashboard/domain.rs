@@ -83,9 +83,8 @@ impl RecordView {
         let (class, glyph) = match record.status.as_str() {
             "satisfied" => ("good", "✓"),
             "propagating" => ("way", "◔"),
-            "unknown" => ("wait", "↻"),
             "missing" | "wrong" if record.required => ("bad", "✕"),
-            "missing" | "wrong" => ("wait", "↻"),
+            "missing" | "wrong" | "unknown" => ("wait", "↻"),
             _ => ("off", "–"),
         };
         let word = match record.status.as_str() {

@@ -254,7 +254,7 @@ mod tests {
     fn a_single_item_that_is_read_unguarded_must_be_given() {
         let variables = ["a[0].b", "a[0].c?", "d[2].x?", "e.f[1]", "g[4000000000]"].map(variable);
         let (variables, source) = (variables.to_vec(), TemplateSource::default());
-        let schema = SenderContract { variables, source, ..contract() }.schema();
+        let schema = SenderContract { source, variables, ..contract() }.schema();
         assert_eq!(schema["properties"]["d"], json!({}));
         let single = &schema["properties"]["a"]["allOf"][0]["prefixItems"][0];
         assert_eq!(single["required"], json!(["b"]));
