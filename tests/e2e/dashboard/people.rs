@@ -371,8 +371,8 @@ async fn an_owner_fills_no_mailbox_with_invitations() {
                 WHERE address = 'bo@example.com'";
     assert_eq!(database.execute(fill, []).expect("changed"), 50);
     let most = [("email", "cy@example.com"), ("role", "member")];
-    let full = owner.submit("/app/team", &most).await;
-    assert!(full.status == 422 && full.html.contains("at most 50 invitations"), "{}", full.html);
+    let refused = owner.submit("/app/team", &most).await;
+    assert!(refused.status == 422 && refused.html.contains("at most 50 invitations"), "{}", refused.html);
 }
 
 #[tokio::test]
