@@ -372,7 +372,11 @@ async fn an_owner_fills_no_mailbox_with_invitations() {
     assert_eq!(database.execute(fill, []).expect("changed"), 50);
     let most = [("email", "cy@example.com"), ("role", "member")];
     let refused = owner.submit("/app/team", &most).await;
-    assert!(refused.status == 422 && refused.html.contains("at most 50 invitations"), "{}", refused.html);
+    assert!(
+        refused.status == 422 && refused.html.contains("at most 50 invitations"),
+        "{}",
+        refused.html
+    );
 }
 
 #[tokio::test]
