@@ -124,13 +124,11 @@ async fn a_policy_that_crashes_takes_nothing_from_a_verified_domain() {
     insist(&server, "lenient-domain").await;
     // Not even when its other records are gone: nobody has judged that.
     before.required()[1..].iter().for_each(|it| it.withdraw(&dns));
-    let mut failures = 0;
     for n in 0..10 {
         let domain = server.check_domain(key, name).await;
         if domain.0["failure"] == Value::Null {
             break;
         }
-        failures += 1;
         assert_eq!((domain.state(), domain.progress()), ("verified", 100));
         assert!(domain.0["unclearSince"].is_string() && domain.0["nextCheckAt"].is_string());
         assert_eq!(domain.0["records"], before.0["records"], "the last verdict stands");
@@ -138,7 +136,7 @@ async fn a_policy_that_crashes_takes_nothing_from_a_verified_domain() {
         assert_eq!(domain.events(), ["domain.verified"]);
         send(&server, key, name, &format!("n{n}@example.com")).await;
     }
-    assert!(failures > 0, "the policy has crashed");
+    // Whoever asked: a check that was due by itself may have met all of the crashes after which the policy is rolled back.
     assert!(server.log().contains("lenient-domain panics in judge"), "the operator is told");
     // With the built-in policy back in its place, whatever has put it there, the domain is judged.
     if server.slot(DOMAIN).await["active"]["builtin"] == false {
