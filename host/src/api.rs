@@ -13,7 +13,7 @@ pub mod client_address;
 pub mod control_token;
 pub(crate) mod credits;
 mod decisions;
-mod docs;
+pub mod docs;
 pub(crate) mod domains;
 mod fields;
 mod header_checks;

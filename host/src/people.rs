@@ -27,7 +27,7 @@ pub use log_in::{LogInError, LoggedIn};
 pub use members::{MAX_MEMBERS, MAX_USERS_PER_PAGE, MemberError, NewMember};
 pub use passwords::{PasswordError, Passwords};
 pub use sessions::{Origin, SESSION_LIFE, STEP_UP, SeenBy};
-pub use team::{Invited, TeamError, TeamMember};
+pub use team::{Invited, TeamError, TeamMember, with_role};
 
 /// All that the functions of this room need.
 #[derive(Debug)]

@@ -152,7 +152,7 @@ impl Store {
     }
 
     /// Converts a database of an earlier version, which [`Self::open`] refuses. Only for the process that holds the
-    /// data directory; nobody else may have the file open. A server has none.
+    /// data directory; nobody else may have the file open. On PostgreSQL it does nothing: there is no earlier version.
     ///
     /// # Errors
     /// It was not converted, and is as it was.

@@ -3,7 +3,7 @@
 
 mod example;
 mod fields;
-mod words;
+pub mod words;
 
 use std::sync::LazyLock;
 

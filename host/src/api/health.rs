@@ -62,10 +62,10 @@ async fn measure_store(api: &Api) {
         .map_or([f64::NAN; 2], |it| [it.oldest_due.as_secs_f64(), float(it.waiting)]);
     metrics::gauge!("waxwing_queue_oldest_due_seconds").set(oldest);
     metrics::gauge!("waxwing_queue_length").set(waiting);
-    let file = gauges.map_or(Some([f64::NAN; 2]), |it| {
-        it.file.map(|it| [float(it.bytes), float(it.free_bytes)])
-    });
-    if let Some([bytes, free]) = file {
+    if api.store.has_file() {
+        let file = gauges.ok().and_then(|it| it.file);
+        let [bytes, free] =
+            file.map_or([f64::NAN; 2], |it| [float(it.bytes), float(it.free_bytes)]);
         metrics::gauge!("waxwing_database_bytes").set(bytes);
         metrics::gauge!("waxwing_database_free_bytes").set(free);
     }

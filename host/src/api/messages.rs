@@ -260,9 +260,9 @@ async fn send_again(
 #[derive(Debug)]
 pub enum Resending {
     Sent(Receipt),
-    /// Before, with the same idempotency key.
+    /// An earlier request with the same idempotency key has sent the message.
     SentBefore(Receipt),
-    /// Another request with the idempotency key is sending it at this moment.
+    /// Another request with the same idempotency key is sending the message now.
     UnderWay,
 }
 

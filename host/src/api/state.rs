@@ -40,7 +40,7 @@ pub struct ApiParts {
     pub store: Store,
     /// Who uses the dashboard.
     pub people: Arc<People>,
-    /// With what links to its pages begin, from `[people] url`; none where a link leads where its request came to.
+    /// The beginning of links to the dashboard, from `[people] url`; none where links lead to the host of the request.
     pub people_url: Option<String>,
     pub plugins: Arc<Plugins>,
     /// Why mail waits.

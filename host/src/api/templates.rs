@@ -149,7 +149,7 @@ pub async fn create(
     request: Request,
 ) -> Result<Response, Problem> {
     let (author, body, _memory) = asked::authored(&api, request, Purpose::Change).await?;
-    let mut fields = Fields::of(&body);
+    let mut fields = Fields::of(&body)?;
     let slug = fields.slug("slug");
     let starter = fields.text("starter");
     let draft = fields.source("draft", kind);
@@ -241,7 +241,7 @@ pub async fn publish(
 ) -> Result<Json<PublishedTemplate>, Problem> {
     let asked = Asked::of_defaults(&api, request, Purpose::Change).await?;
     let (place, seen) = (&asked.place, asked.seen()?);
-    let mut fields = asked.fields();
+    let mut fields = asked.fields()?;
     let (force, note) = (fields.flag("force"), fields.text("note"));
     fields.only(&["force", "note"]);
     fields.end(Some(()))?;
@@ -267,7 +267,7 @@ pub async fn roll_back(
 ) -> Result<Json<PublishedTemplate>, Problem> {
     let asked = Asked::of(&api, request, Purpose::Change).await?;
     let (place, seen) = (&asked.place, asked.seen()?);
-    let mut fields = asked.fields();
+    let mut fields = asked.fields()?;
     let (revision, note) = (fields.revision("revision"), fields.text("note"));
     fields.only(&["revision", "note"]);
     let revision = fields.end(revision)?;
@@ -331,7 +331,7 @@ pub async fn delete(
 pub async fn duplicate(State(api): State<Api>, request: Request) -> Result<Response, Problem> {
     let asked = Asked::of(&api, request, Purpose::Change).await?;
     let place = &asked.place;
-    let mut fields = asked.fields();
+    let mut fields = asked.fields()?;
     let copy = fields.slug("slug");
     fields.only(&["slug"]);
     let copy = fields.end(copy)?;
@@ -354,7 +354,7 @@ pub async fn validate(
 ) -> Result<Json<TemplateValidation>, Problem> {
     let asked = Asked::of_defaults(&api, request, Purpose::Try).await?;
     let place = &asked.place;
-    let mut fields = asked.fields();
+    let mut fields = asked.fields()?;
     let draft: Option<TemplateSource> = fields.source("draft", place.kind);
     fields.only(&["draft"]);
     fields.end(Some(()))?;
@@ -373,7 +373,7 @@ pub async fn preview(State(api): State<Api>, request: Request) -> Result<Respons
     let is_page = page::is_wanted(request.headers());
     let asked = Asked::of_defaults(&api, request, Purpose::Try).await?;
     let place = &asked.place;
-    let mut fields = asked.fields();
+    let mut fields = asked.fields()?;
     let options = crate::authoring::preview::PreviewOptions {
         of: fields.of_source("of").unwrap_or_default(),
         draft: fields.source("draft", place.kind),
@@ -405,7 +405,7 @@ pub async fn test(
     let asked = Asked::of(&api, request, Purpose::Try).await?;
     let place = &asked.place;
     let caller = asked.author.caller()?;
-    let mut fields = asked.fields();
+    let mut fields = asked.fields()?;
     let to = fields.addresses("to", MAX_TEST_RECIPIENTS);
     let options = TrialOptions {
         to,

@@ -17,8 +17,8 @@ use crate::account::role::Role;
 use crate::fair_share::ShareOwner;
 use crate::id::{AccountId, UserId};
 use crate::message::address::EmailAddress;
-use crate::people::{MemberError, NewMember, Secret, TeamError, link_path};
-use crate::store::{LinkPurpose, MemberChange, MemberFacts, PersonRow};
+use crate::people::{MemberError, NewMember, Secret, TeamError, link_path, with_role};
+use crate::store::{LinkPurpose, MemberFacts, PersonRow};
 
 /// Which users.
 #[derive(Debug, Deserialize)]
@@ -186,37 +186,18 @@ pub async fn remove(
     Ok(Json(DeletedUser { id: row.id, email: row.email.to_string(), deleted: true }))
 }
 
-/// Why a user of an account gets no other role.
-enum NotChanged {
-    NoMember,
-    LastOwner,
-}
-
-/// Gives another role to somebody who is in the account, by the rule of the page of the team; answers whether the user
-/// is in it.
+/// Gives another role to a member of the account, by the rule of the team page. Answers whether the user is a member.
 async fn change_role(
     api: &Api,
     user: UserId,
     (account, role): (AccountId, Role),
 ) -> Result<bool, Problem> {
-    let decide = |facts: &MemberFacts| {
-        if !facts.is_member {
-            return Err(NotChanged::NoMember);
-        }
-        let can_log_in = facts.owners.iter().filter(|(_, can_log_in)| *can_log_in);
-        let owners: Vec<UserId> = can_log_in.map(|(id, _)| *id).collect();
-        if role != Role::Owner && owners == [user] {
-            return Err(NotChanged::LastOwner);
-        }
-        Ok(MemberChange::Role(role))
-    };
+    let decide = |facts: &MemberFacts| with_role(facts, user, role);
     let changed = api.store.change_member(account, user, decide).await;
     match changed.map_err(|error| account_scope::refused(&error))? {
         Ok(()) => Ok(true),
-        Err(NotChanged::NoMember) => Ok(false),
-        Err(NotChanged::LastOwner) => {
-            Err(Problem::new(Code::Conflict, TeamError::LastOwner.to_string()))
-        }
+        Err(TeamError::Missing) => Ok(false),
+        Err(error) => Err(Problem::new(Code::Conflict, error.to_string())),
     }
 }
 

@@ -82,8 +82,8 @@ pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<Br
         let offered =
             BrandField::of_variable(&now.path).is_some_and(|it| brand.value(it).is_some());
         let was_needed = was.is_some_and(|it| before.needs(it)) || before.needs_inside(&now.path);
-        // Where an object or a list around it was required, so was what is read of it; the other way it is not. What was
-        // read before has a size.
+        // An object whose member was required was sent by everybody, so it counts as required before. A required object
+        // says nothing of its members. The size of a list that was read before is known.
         let is_size = now.path.strip_suffix(".size").is_some_and(|list| before.reads_near(list));
         let is_demanded = after.needs(now) && !was_needed && !offered && !is_size;
         if is_demanded {
@@ -164,9 +164,10 @@ impl Demands<'_> {
     /// a last.
     fn reads_members(self, path: &str) -> bool {
         let is_of_any = |rest: &str| matches!(rest, ".size" | ".first" | ".last");
-        let read = self.variables.iter().filter(|it| !it.declared_only);
-        let mut below = read.filter_map(|it| it.path.strip_prefix(path));
-        below.any(|rest| rest.starts_with(['.', '[']) && !is_of_any(rest))
+        let mut read = self.variables.iter().filter(|it| !it.declared_only);
+        read.any(|it| {
+            is_below(&it.path, path) && !it.path.strip_prefix(path).is_some_and(is_of_any)
+        })
     }
 
     /// Whether something around the path is read, or something inside it.

@@ -23,7 +23,7 @@ use crate::template::source::{ChosenLocale, DeclaredVariable, Markup, SourcePart
 use crate::template::version::Blocks;
 use around::{Around, Background, colors, has_dark_styles, is_style, is_void, root};
 use color::Color;
-use injection::{Printed, is_data, is_script};
+use injection::{Printed, is_data_url, is_script};
 use page::{Attribute, Page, Piece, Tag, declarations};
 
 /// Findings of one code that are told; the rest is counted.
@@ -307,7 +307,7 @@ impl<'a> Lint<'a> {
         }
     }
 
-    /// Whether nothing of a text can be seen.
+    /// Whether the HTML in `range` shows nothing: blanks, invisible characters and tags alone.
     fn is_blank(&self, range: &Range<usize>) -> bool {
         !visible::in_html(self.page.masked.get(range.clone()).unwrap_or_default())
     }
@@ -444,7 +444,7 @@ impl<'a> Lint<'a> {
                 self.warn("script_link", at, message);
             }
         }
-        if matches!(name, "href" | "action") && is_data(&it.value) {
+        if matches!(name, "href" | "action") && is_data_url(&it.value) {
             let message = format!(
                 "`{name}` is a `data:` link, which mail clients and browsers do not open; put what it holds on a server, \
                  and write https:// and where it is"

@@ -64,10 +64,10 @@ impl Target {
     }
 
     /// Opens the store. A directory without one is an error, so that a mistyped one is not taken for an
-    /// empty server.
+    /// empty server. With `store.url` the directory must be there; an empty database gets its tables.
     pub async fn open(&self) -> Result<Opened, CliError> {
         let config = self.config()?;
-        if DataDir::existing_place(&config.store).is_none() {
+        if DataDir::existing_place(&config.store).is_none() || !config.store.data_dir.is_dir() {
             return Err(CliError::NoStore(config.store.data_dir));
         }
         self.open_at(config).await

@@ -19,6 +19,12 @@ pub struct People {
 }
 
 impl People {
+    /// `url` without a slash at its end, as links begin.
+    #[must_use]
+    pub fn base(&self) -> Option<String> {
+        self.url.as_ref().map(|it| it.trim_end_matches('/').to_owned())
+    }
+
     pub(super) fn check(&self, violations: &mut Violations<'_>) {
         let is_base = |url: &String| {
             let parsed = url::Url::parse(url).ok();

@@ -34,8 +34,8 @@ struct ChangeLine {
     acting: bool,
     action: String,
     subject: String,
-    /// Its identifier, and what it is called; the identifier once more where it is not there any more.
-    account: Option<(String, String)>,
+    /// The account that was changed, and its name; its identifier again where the account is gone.
+    account: Option<(AccountId, String)>,
     ip: Option<String>,
 }
 
@@ -68,14 +68,14 @@ impl ChangeLine {
             acting: row.acting,
             action: row.action.replace('_', " "),
             subject: row.subject.unwrap_or_default(),
-            account: row.account.map(|it| (it.to_string(), it.to_string())),
+            account: row.account.map(|it| (it, it.to_string())),
             ip: row.ip,
         }
     }
 
     fn name_account(&mut self, names: &BTreeMap<AccountId, String>) {
         let Some((id, name)) = &mut self.account else { return };
-        if let Some(known) = id.parse().ok().and_then(|it: AccountId| names.get(&it)) {
+        if let Some(known) = names.get(id) {
             known.clone_into(name);
         }
     }
@@ -140,7 +140,7 @@ async fn shown(
         }
     }
     if account.is_none() {
-        let ids = changes.iter().filter_map(|it| it.account.as_ref()?.0.parse().ok());
+        let ids = changes.iter().filter_map(|it| Some(it.account.as_ref()?.0));
         let names = store.account_names(ids.collect::<BTreeSet<AccountId>>()).await?;
         for change in &mut changes {
             change.name_account(&names);

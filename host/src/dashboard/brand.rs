@@ -71,7 +71,7 @@ pub async fn change(
         return Ok(to("/app/brand?done=changed"));
     }
     let mut again = brand_page(&dashboard, &visitor).await?;
-    // They are about what is kept, and would be read as about what was typed.
+    // The warnings are about the saved brand; beside what was typed they would mislead.
     again.warnings.clear();
     for input in &mut again.inputs {
         form.get(input.name).clone_into(&mut input.value);

@@ -100,8 +100,8 @@ impl RecordView {
         // The value stands above the hint, which need not repeat it.
         let value = format!("`{}`", record.value);
         let hint = |text: &String| {
-            let text = text.replace(&format!("the value {value}"), &value);
-            Marked::of(&text.replace(&value, "the value above"))
+            let above = "the value above";
+            Marked::of(&text.replace(&format!("the value {value}"), above).replace(&value, above))
         };
         Self {
             help: Marked::of(&record.help),

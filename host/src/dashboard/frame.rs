@@ -118,10 +118,6 @@ pub async fn choose_theme(
     State(_): State<Dashboard>,
     sent: GuestForm,
 ) -> Result<Response, Failure> {
-    let theme = match sent.form.get("theme") {
-        "light" => Theme::Light,
-        "dark" => Theme::Dark,
-        _ => Theme::System,
-    };
+    let theme = Theme::of_cookie(Some(sent.form.get("theme")));
     Ok(with_theme(to(&sent.form.path("back")), theme))
 }

@@ -138,6 +138,11 @@ impl Guest {
 }
 
 impl Visitor {
+    /// The beginning of links to this server: `[people] url`, or the server as the browser reached it.
+    pub fn link_base<'a>(&'a self, dashboard: &'a Dashboard) -> &'a str {
+        dashboard.api.people_url.as_deref().unwrap_or(&self.guest.base)
+    }
+
     /// The account that the session shows.
     ///
     /// # Errors
@@ -305,12 +310,11 @@ pub fn without_session(mut response: Response) -> Response {
 }
 
 pub fn with_theme(mut response: Response, theme: Theme) -> Response {
-    let (word, age) = match theme {
-        Theme::System => ("system", 0),
-        Theme::Light => ("light", 31_536_000),
-        Theme::Dark => ("dark", 31_536_000),
+    let age = match theme {
+        Theme::System => 0,
+        Theme::Light | Theme::Dark => 31_536_000,
     };
-    set(&mut response, &format!("{THEME}={word}; Max-Age={age}"));
+    set(&mut response, &format!("{THEME}={}; Max-Age={age}", theme.as_str()));
     response
 }
 

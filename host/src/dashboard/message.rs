@@ -455,6 +455,9 @@ fn said(row: &MessageRow, last: Option<&AttemptRow>, now: Timestamp) -> String {
         MessageState::Scheduled => format!("It waits for the time that its sender has set{then}."),
         MessageState::Queued => format!("It waits for its first attempt{then}."),
         MessageState::Sending => "It is being handed over at this moment.".to_owned(),
+        MessageState::Deferred if then.is_empty() => {
+            format!("It was not taken for now: {reason}{end}")
+        }
         MessageState::Deferred => format!("It was not taken for now: {reason}{then}."),
         MessageState::Bounced => {
             format!("The recipient's server{by} refused it for good: {reason}{end}")

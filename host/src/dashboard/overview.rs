@@ -202,7 +202,7 @@ fn attention(row: &AccountRow, domains: &[DomainRow]) -> Vec<Attention> {
         found.push(Attention {
             badge: URGENT,
             title: "The account is suspended".to_owned(),
-            about: "Every send is refused until the operator of this server activates the account."
+            about: "Every send is refused until the operator of this server resumes the account."
                 .to_owned(),
             link: None,
         });

@@ -17,6 +17,13 @@ pub struct Setting {
     pub source: String,
 }
 
+impl Setting {
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        self.source == "default"
+    }
+}
+
 /// All of them. A reload replaces them.
 #[derive(Debug, Clone, Default)]
 pub struct Settings(Arc<ArcSwap<Vec<Setting>>>);

@@ -157,7 +157,7 @@ async fn told(
             return Ok(to("/app/team?done=added"));
         }
     }
-    let url = dashboard.api.people_url.as_ref().unwrap_or(&visitor.guest.base);
+    let url = visitor.link_base(dashboard);
     let link = format!("{url}/invite/{}", link.reveal());
     shown.link = Some((link, sentence(&error.to_string())));
     page(&shown)

@@ -115,7 +115,7 @@ async fn asked(
         Err(refusal) => return Ok(Err(sentence(&refusal.message()))),
     };
     let (api, id) = (&dashboard.api, request_context::current());
-    let base = api.people_url.as_ref().unwrap_or(&visitor.guest.base);
+    let base = visitor.link_base(dashboard);
     let asked = api.authoring.ask_test_recipient(&api.journey, (&caller, id), address, base);
     match Box::pin(asked).await {
         Ok(asked) => Ok(Ok(asked)),

@@ -14,7 +14,7 @@ pub enum Theme {
 }
 
 impl Theme {
-    /// As its cookie says; what no page has chosen counts for nothing.
+    /// The theme that its cookie names; for any other value that of the browser.
     pub fn of_cookie(value: Option<&str>) -> Self {
         match value {
             Some("light") => Self::Light,
@@ -37,7 +37,7 @@ impl Theme {
         OF_REQUEST.scope(self, answer).await
     }
 
-    /// That of the request which this task answers.
+    /// The theme of the request that this task answers.
     pub fn current() -> Self {
         OF_REQUEST.try_with(|it| *it).unwrap_or(Self::System)
     }

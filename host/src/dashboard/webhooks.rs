@@ -20,7 +20,7 @@ use crate::webhooks::owner_operations::{WebhookError, WebhookFields};
 use crate::webhooks::types::TYPES;
 
 const LINES: u32 = 50;
-/// Of what is no type of event, as the form repeats it.
+/// Characters of an unknown event type that the form repeats.
 const PATTERN_CHARS: usize = 40;
 
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub struct WebhookInput {
 /// Why such a form was refused.
 #[derive(Debug)]
 pub struct InputFault {
-    /// The field at fault; empty where it is none of them.
+    /// The name of the form field at fault; empty where the fault belongs to no single field.
     field: &'static str,
     text: String,
 }
@@ -240,7 +240,7 @@ impl InputFault {
     }
 }
 
-/// What a page says that refused something; everything else is a page of its own.
+/// The words of a refusal for the page; an error that no form mends is a page of its own.
 pub fn fault(error: WebhookError) -> Result<String, Failure> {
     match error {
         WebhookError::Url(_)

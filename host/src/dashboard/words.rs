@@ -3,6 +3,7 @@
 use askama::Template;
 use askama::filters::HtmlSafe;
 
+use crate::api::docs::words::{Span, marked};
 use crate::clock::Timestamp;
 use crate::message::state::MessageState;
 
@@ -122,13 +123,7 @@ pub fn shortened(text: &str) -> String {
     ext = "html"
 )]
 pub struct Marked {
-    parts: Vec<Part>,
-}
-
-#[derive(Debug, Clone)]
-struct Part {
-    text: String,
-    is_code: bool,
+    parts: Vec<Span>,
 }
 
 /// Its template escapes what it writes.
@@ -136,21 +131,7 @@ impl HtmlSafe for Marked {}
 
 impl Marked {
     pub fn of(text: &str) -> Self {
-        let (mut parts, mut rest) = (Vec::new(), text);
-        let mut push = |text: &str, is_code| {
-            if !text.is_empty() {
-                parts.push(Part { text: text.to_owned(), is_code });
-            }
-        };
-        while let Some((before, behind)) = rest.split_once('`')
-            && let Some((code, after)) = behind.split_once('`')
-        {
-            push(before, false);
-            push(code, true);
-            rest = after;
-        }
-        push(rest, false);
-        Self { parts }
+        Self { parts: marked(text) }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::store::{LinkPurpose, LinkRow, PersonRow, StoreError};
 
 /// Between the password and the code.
 const SECOND_STEP: Duration = Duration::from_mins(5);
-/// Of one log-in, from whatever addresses they come.
+/// Codes that may be tried in one log-in, whatever addresses they come from.
 const MAX_CODES: u32 = 5;
 
 /// What a right password leads to.

@@ -117,7 +117,8 @@ impl People {
         Ok(invited)
     }
 
-    /// Makes another link for somebody who has not taken the invitation, unless one was made a moment ago.
+    /// Invites a pending person once more, with a new link. Refused within the pause after the last invitation of the
+    /// address.
     pub async fn invite_again(
         &self,
         person: &Person,
@@ -215,7 +216,7 @@ fn may_invite(recent: RecentInvitations, now: Timestamp) -> Result<(), TeamError
 }
 
 /// Gives a member another role, unless nobody who can log in would own the account any more.
-fn with_role(facts: &MemberFacts, user: UserId, role: Role) -> Result<MemberChange, TeamError> {
+pub fn with_role(facts: &MemberFacts, user: UserId, role: Role) -> Result<MemberChange, TeamError> {
     if !facts.is_member {
         return Err(TeamError::Missing);
     }

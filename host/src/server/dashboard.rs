@@ -55,6 +55,6 @@ pub fn dashboard(
 }
 
 fn mailer(config: &Config) -> Option<Mailer> {
-    let (key, url) = (config.people.mail_key.as_ref()?, config.people.url.as_ref()?);
-    Some(Mailer { key: key.0.clone(), url: url.trim_end_matches('/').to_owned() })
+    let (key, url) = (config.people.mail_key.as_ref()?, config.people.base()?);
+    Some(Mailer { key: key.0.clone(), url })
 }

@@ -212,7 +212,7 @@ impl DataDir {
         }
     }
 
-    /// The same; none where it is still to be made in this directory.
+    /// Where a store of that configuration has its database; none where the file is still to be made.
     #[must_use]
     pub fn existing_place(config: &config::Store) -> Option<Place> {
         match &config.url {

@@ -31,7 +31,7 @@ pub fn paced_resolver(
     };
     match Resolver::new(&settings, clock.clone()) {
         Err(error) if settings.nameservers.is_empty() => {
-            tracing::warn!(%error, "no name server is configured, here or in /etc/resolv.conf; asking 127.0.0.1:53; set dns.nameservers");
+            tracing::warn!(%error, "dns.nameservers is not set and /etc/resolv.conf names no name server, so DNS queries go to 127.0.0.1:53; set dns.nameservers");
             settings.nameservers = vec![SocketAddr::from(([127, 0, 0, 1], 53))];
             Resolver::new(&settings, clock.clone())
         }

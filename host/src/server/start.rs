@@ -158,7 +158,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         proxies: proxies(config),
         store: store.clone(),
         people: Arc::clone(&people),
-        people_url: config.people.url.as_ref().map(|it| it.trim_end_matches('/').to_owned()),
+        people_url: config.people.base(),
         plugins: Arc::clone(&plugins),
         admission: routes.admission(),
         verifier: Arc::clone(&verifier),

@@ -78,7 +78,7 @@ impl Store {
     /// the change once more.
     pub async fn record_made_change(&self, row: &AuditRow) {
         if let Err(error) = self.record_audit(row).await {
-            tracing::error!(%error, action = row.action, subject = ?row.subject, account = ?row.account, "a change took effect, and its entry in the audit log could not be written");
+            tracing::error!(%error, action = row.action, subject = ?row.subject, account = ?row.account, "the audit entry of a change that took effect could not be written; the change stands, and the audit log lacks it");
         }
     }
 

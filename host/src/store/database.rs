@@ -30,12 +30,14 @@ pub(super) use row::{
 pub(super) use sqlite::{PAGE_READERS, READERS, page_readers};
 pub(super) use statement::{Sql, Statement, each, either, inserts, sql};
 
+use sqlx::postgres::PgConnection;
+
 use crate::store::{Place, StoreError};
 
 /// Holds a database for one server.
 #[derive(Debug)]
 pub struct Claim(
-    #[expect(dead_code, reason = "it holds as long as it is there")] Option<postgres::Claim>,
+    #[expect(dead_code, reason = "the lock lasts as long as its session")] Option<PgConnection>,
 );
 
 /// Takes the database for one server, where several could reach it.

@@ -49,25 +49,31 @@ const FILE: &str = "-- gauges: file
     FROM pragma_page_count() p, pragma_freelist_count() f, pragma_page_size() s";
 
 impl Store {
+    /// Whether the database is a file; one that a server keeps has no [`FileGauges`].
+    #[must_use]
+    pub fn has_file(&self) -> bool {
+        self.db.file().is_some()
+    }
+
     /// How the queue and the file stand.
     pub async fn gauges(&self, now: Timestamp) -> Result<Gauges, StoreError> {
         let queue = sql(QUEUE).bind(now.millis()).one(&self.db.pages).await?;
         let waiting = sql(WAITING).one(&self.db.pages).await?;
         let file = match self.db.file() {
-            Some(_) => Some(sql(FILE).one(&self.db.pages).await?),
+            Some(_) => {
+                let row = sql(FILE).one(&self.db.pages).await?;
+                Some(FileGauges {
+                    bytes: column(&row, "bytes")?,
+                    free_bytes: column(&row, "free")?,
+                })
+            }
             None => None,
         };
-        let file = file.map(|row| {
-            Ok::<_, StoreError>(FileGauges {
-                bytes: column(&row, "bytes")?,
-                free_bytes: column(&row, "free")?,
-            })
-        });
         let due = column::<Option<i64>>(&queue, "due")?.map(Timestamp::from_millis);
         Ok(Gauges {
             oldest_due: due.map_or(Duration::ZERO, |due| due.until(now)),
             waiting: column(&waiting, "waiting")?,
-            file: file.transpose()?,
+            file,
         })
     }
 }

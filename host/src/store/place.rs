@@ -1,9 +1,8 @@
 //! Where a store has its database.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Where a store has its database.
 #[derive(Clone)]
 pub enum Place {
     /// A file, made where it is missing.
@@ -15,12 +14,6 @@ pub enum Place {
 impl From<&PathBuf> for Place {
     fn from(file: &PathBuf) -> Self {
         Self::File(file.clone())
-    }
-}
-
-impl From<&Path> for Place {
-    fn from(file: &Path) -> Self {
-        Self::File(file.to_owned())
     }
 }
 

@@ -82,7 +82,7 @@ pub struct JoiningFacts {
     pub is_known: bool,
     /// And is in the account.
     pub is_member: bool,
-    /// And has a log-in, or an invitation, of which no owner of an account was shown the link.
+    /// And the address counts as theirs: no owner of an account was shown the link that their log-in goes back to.
     pub is_proven: bool,
     pub invitations: RecentInvitations,
 }

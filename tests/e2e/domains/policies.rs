@@ -136,7 +136,7 @@ async fn a_policy_that_crashes_takes_nothing_from_a_verified_domain() {
         assert_eq!(domain.events(), ["domain.verified"]);
         send(&server, key, name, &format!("n{n}@example.com")).await;
     }
-    // Whoever asked: a check that was due by itself may have met all of the crashes after which the policy is rolled back.
+    // The calls above need not have met a crash: a check that was due by itself may have met all that lead to the roll-back.
     assert!(server.log().contains("lenient-domain panics in judge"), "the operator is told");
     // With the built-in policy back in its place, whatever has put it there, the domain is judged.
     if server.slot(DOMAIN).await["active"]["builtin"] == false {

@@ -1,17 +1,36 @@
-//! Texts of the document: what stands in backticks is code.
+//! Texts in which what stands in backticks is code.
 
 /// A part of a text.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     pub text: String,
     pub is_code: bool,
 }
 
 /// The parts of a text, whose lines become one.
+#[must_use]
 pub fn spans(text: &str) -> Vec<Span> {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let parts = text.split('`').enumerate().filter(|(_, part)| !part.is_empty());
-    parts.map(|(index, part)| Span { text: part.to_owned(), is_code: index % 2 == 1 }).collect()
+    marked(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The parts of a text. A backtick without a second one is text.
+#[must_use]
+pub fn marked(text: &str) -> Vec<Span> {
+    let (mut spans, mut rest) = (Vec::new(), text);
+    let mut push = |text: &str, is_code| {
+        if !text.is_empty() {
+            spans.push(Span { text: text.to_owned(), is_code });
+        }
+    };
+    while let Some((before, behind)) = rest.split_once('`')
+        && let Some((code, after)) = behind.split_once('`')
+    {
+        push(before, false);
+        push(code, true);
+        rest = after;
+    }
+    push(rest, false);
+    spans
 }
 
 #[cfg(test)]

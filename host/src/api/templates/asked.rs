@@ -67,7 +67,7 @@ impl Asked {
         Ok(asked)
     }
 
-    pub fn fields(&self) -> Fields<'_> {
+    pub fn fields(&self) -> Result<Fields<'_>, Refusal> {
         Fields::of(&self.body)
     }
 

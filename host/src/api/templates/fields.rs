@@ -22,10 +22,11 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    pub fn of(body: &'a Value) -> Self {
-        let is_object = body.is_object();
-        let faults = (!is_object).then(|| not_an_object("the body", body));
-        Self { body, faults: faults.into_iter().collect() }
+    pub fn of(body: &'a Value) -> Result<Self, Refusal> {
+        if !body.is_object() {
+            return Err(Refusal::bad_request(vec![not_an_object("the body", body)]));
+        }
+        Ok(Self { body, faults: Vec::new() })
     }
 
     pub fn fault(&mut self, field: &str, code: &str, message: &str) {
@@ -147,11 +148,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    pub fn end<T>(mut self, wanted: Option<T>) -> Result<T, Problem> {
-        if !self.body.is_object() {
-            // What it has no members for is not missing: it is of another kind.
-            self.faults.truncate(1);
-        }
+    pub fn end<T>(self, wanted: Option<T>) -> Result<T, Problem> {
         match wanted {
             Some(wanted) if self.faults.is_empty() => Ok(wanted),
             Some(_) | None => Err(Refusal::bad_request(self.faults).into()),

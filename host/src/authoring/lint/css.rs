@@ -17,7 +17,7 @@ pub fn without_comments(style: &str) -> String {
 /// What a lint looks at in a style sheet.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// Declarations under no condition, or under one that every screen meets.
+    /// Declarations outside of `@media`, or in an `@media` that every screen matches, as `@media screen` is.
     Rule(&'a str),
     /// Declarations under `@media (prefers-color-scheme: dark)`.
     DarkRule(&'a str),

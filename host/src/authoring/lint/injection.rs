@@ -124,8 +124,8 @@ pub fn is_script(link: &str) -> bool {
     has_scheme(link, &["javascript:", "vbscript:"])
 }
 
-/// Whether a link is itself what it leads to.
-pub fn is_data(link: &str) -> bool {
+/// Whether a link is a `data:` URL.
+pub fn is_data_url(link: &str) -> bool {
     has_scheme(link, &["data:"])
 }
 

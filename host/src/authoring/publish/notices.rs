@@ -54,7 +54,8 @@ impl Authoring {
         Ok(Some(Finding::warning("sender", "unverified_sender", message)))
     }
 
-    /// Under the built-in policy a plan that is not listed is met by accounts that have it, and there are none.
+    /// The built-in policy lets only accounts on a plan that it does not list use the template. Where no account is on
+    /// that plan, every send is refused.
     async fn unknown_plan(
         &self,
         row: &TemplateRow,
@@ -79,13 +80,11 @@ impl Authoring {
 
 /// What a locale says counts before what the template says, also where it is the template's own.
 fn own_locale_twice(row: &TemplateRow, source: &TemplateSource) -> Option<Finding> {
-    let own = source.default_locale();
+    let (own, kind) = (source.default_locale(), row.kind.as_str());
     source.locales.get(own)?;
     let message = format!(
-        "`{own}` is the {}'s own locale and stands in `locales` too: what it says there is sent, and the same of the {} \
-         itself never is; take it out of one of them, or give `locale` another value",
-        row.kind.as_str(),
-        row.kind.as_str()
+        "`{own}` is the {kind}'s own locale and stands in `locales` too: what it says there is sent, and the same of the {kind} \
+         itself never is; take it out of one of them, or give `locale` another value"
     );
     let finding = Finding::warning("locales", "own_locale", message);
     Some(Finding { locale: Some(own.to_string()), ..finding })

@@ -428,13 +428,13 @@ fn success(answer: &Value) -> Result<(), SyncError> {
     if answer["success"] == true {
         return Ok(());
     }
-    let is_breaking = |it: &&Value| it["outcome"] == "refused" && is_broken(it);
+    let is_breaking = |it: &&Value| it["outcome"] == "refused" && breaks_only_senders(it);
     let breaking = data.iter().filter(is_breaking).count();
     Err(SyncError::Refused { conflicts: count("conflict"), refused: count("refused"), breaking })
 }
 
-/// Whether nothing but its senders stands against publishing it.
-fn is_broken(it: &Value) -> bool {
+/// Whether breaking changes are the only reason for which the template was not published, so that `--force` helps.
+fn breaks_only_senders(it: &Value) -> bool {
     let all = |member: &str| it[member].as_array().map(Vec::as_slice).unwrap_or_default();
     !all("breaking").is_empty() && !all("diagnostics").iter().any(|it| it["severity"] == "error")
 }

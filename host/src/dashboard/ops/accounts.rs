@@ -244,12 +244,13 @@ pub async fn grant(
     let (typed, reason) = (form.get("amount").trim(), form.get("reason").trim());
     // People write 10 000 and 10,000.
     let plain: String = typed.chars().filter(|it| !matches!(it, ' ' | ',' | '\u{202f}')).collect();
+    // 0 is refused with the bounds.
+    let amount: i64 = plain.parse().unwrap_or_default();
     let reason = if reason.is_empty() { credits::NO_REASON } else { reason };
     let key = form.get("once").parse::<Secret>().ok().map(|it| it.reveal());
     let request = GrantRequest {
         account,
-        // 0 is refused with the bounds.
-        amount: plain.parse().unwrap_or_default(),
+        amount,
         reason: reason.to_owned(),
         idempotency: key.map(|key| {
             let body_hash = Sha256::digest(format!("{account} {plain} {reason}")).into();
@@ -259,7 +260,7 @@ pub async fn grant(
     match credits::grant(&api.store, request, api.clock.now()).await {
         Ok(receipt) => {
             if !receipt.is_replayed {
-                let subject = format!("{account}: {}", plain.parse::<i64>().map_or(plain, number));
+                let subject = format!("{account}: {}", number(amount));
                 record(&dashboard, &visitor, ("grant_credits", subject), Some(account)).await?;
             }
             Ok(done(&format!("/ops/accounts/{account}"), "granted"))

@@ -56,7 +56,7 @@ struct HealthPage {
 #[derive(Debug)]
 struct Section {
     name: String,
-    /// How many are set, and be it to the default.
+    /// How many the environment sets, or the file sets to another value than the default.
     set: usize,
     settings: Vec<Setting>,
 }
@@ -243,7 +243,7 @@ fn by_section(all: &[Setting]) -> Vec<Section> {
     let sections = all.chunk_by(|one, other| one.section == other.section);
     let section = |settings: &[Setting]| Section {
         name: settings.first().map(|it| it.section.clone()).unwrap_or_default(),
-        set: settings.iter().filter(|it| it.source != "default").count(),
+        set: settings.iter().filter(|it| !it.is_default()).count(),
         settings: settings.to_vec(),
     };
     sections.map(section).collect()

@@ -8,11 +8,11 @@ mod strict;
 use std::cell::Cell;
 
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use super::refusal::Fault;
 use object::ObjectText;
-use strict::{EXACT, Flaw, Kind, Scalar, Strict, Tree, insert, note_nul, stands_twice};
+use strict::{Flaw, Kind, Scalar, Strict, Tree, insert, is_inexact, note_nul, stands_twice};
 
 /// What a text is called where nobody says otherwise.
 const BODY: &str = "the body";
@@ -124,7 +124,7 @@ impl From<Value> for Item {
     }
 }
 
-/// The kind of a value, as people call it.
+/// The JSON type of a value with its article, for texts of faults: `a number`.
 #[must_use]
 pub fn kind_of(value: &Value) -> &'static str {
     match value {
@@ -180,17 +180,12 @@ fn find_flaws(value: &Value, path: &mut String, faults: &mut Vec<Fault>) {
                 within(path, &name, |path| find_flaws(item, path, faults));
             }
         }
-        Value::Number(number) if is_inexact(number) => {
+        Value::Number(number) if number.is_f64() && number.as_f64().is_some_and(is_inexact) => {
             let message = "the number is too large to be kept exactly; send it as a string";
             faults.push(Fault::new(path, "malformed_json", message));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
-}
-
-/// Whether a number with a fraction or an exponent is beyond those that are kept as they are.
-fn is_inexact(number: &Number) -> bool {
-    number.is_f64() && number.as_f64().is_some_and(|it| it.abs() >= EXACT)
 }
 
 fn within(path: &mut String, step: &str, work: impl FnOnce(&mut String)) {

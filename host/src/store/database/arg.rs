@@ -119,7 +119,7 @@ pub fn digits<T: Identifier>(id: T) -> String {
 
 /// Identifiers as a list of JSON.
 pub(super) fn hexadecimal(ids: &[[u8; 16]]) -> String {
-    let mut text = String::with_capacity(ids.len() * "\"\",".len() + ids.len() * 32 + "[]".len());
+    let mut text = String::with_capacity(ids.len() * (32 + "\"\",".len()) + "[]".len());
     text.push('[');
     for id in ids {
         let separator = if text.len() == 1 { "" } else { "," };

@@ -43,12 +43,10 @@ const PREPARED: usize = 256;
 /// A list may take five seconds.
 const LISTS: &str = "SET statement_timeout = 5000; SET default_transaction_read_only = on";
 const READS: &str = "SET default_transaction_read_only = on";
-/// The lock of those who write may take as long as SQLite's, and nobody keeps it who has gone.
+/// For sessions that hold a lock. A writer waits 30 s for the lock; keepalives and the idle time-out end the session of
+/// a client that is gone, which releases the lock.
 const WRITES: &str = "SET lock_timeout = 30000; SET idle_in_transaction_session_timeout = 60000; \
     SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3";
-/// A machine that is gone does not say so.
-const KEPT_ALIVE: &str = "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; \
-    SET tcp_keepalives_count = 3";
 
 /// Holds until the end of the session.
 const CLAIM: &str = "SELECT pg_try_advisory_lock(7023767254913050) AS is_free";
@@ -103,20 +101,16 @@ pub async fn check(url: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Holds the database for one server: its session has the lock.
-#[derive(Debug)]
-pub struct Claim(#[expect(dead_code, reason = "the session lasts as long as it")] PgConnection);
-
 /// Takes the database for this server. One that stopped just now may not have left yet.
-pub async fn claim(url: &str) -> Result<Claim, StoreError> {
+pub async fn claim(url: &str) -> Result<PgConnection, StoreError> {
     let options = options(url)?;
     let mut connection = connect(&options).await?;
-    connection.execute(KEPT_ALIVE).await.map_err(StoreError::during("claim"))?;
+    connection.execute(WRITES).await.map_err(StoreError::during("claim"))?;
     for tries in (0..CLAIM_TRIES).rev() {
         let row = sqlx::query(CLAIM).fetch_one(&mut connection).await;
         let is_free = row.and_then(|row| row.try_get("is_free"));
         if is_free.map_err(StoreError::during("claim"))? {
-            return Ok(Claim(connection));
+            return Ok(connection);
         }
         if tries > 0 {
             tokio::time::sleep(CLAIM_PAUSE).await;

@@ -1,6 +1,5 @@
 //! What connections are for.
 
-/// What connections are for.
 #[derive(Debug, Clone, Copy)]
 pub enum Purpose {
     Work,

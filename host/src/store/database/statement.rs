@@ -49,7 +49,6 @@ pub const fn either(text: &'static str, postgres: &'static str) -> Sql {
     Sql { text, postgres: Some(postgres) }
 }
 
-/// A statement.
 pub fn sql<'a>(text: impl Into<Sql>) -> Statement<'a> {
     let Sql { text, postgres } = text.into();
     let postgres = postgres.map(Cow::Borrowed);
@@ -113,20 +112,21 @@ impl<'a> Statement<'a> {
         self.push_arg(value.into_arg())
     }
 
-    /// Adds that something is one of these texts.
+    /// Adds ` IN (…)` with these texts.
     pub fn push_list<T: Serialize + ?Sized>(&mut self, texts: &T) -> &mut Self {
-        self.push(" IN (SELECT value FROM json_each(")
-            .push_arg(Arg::Texts(to_json(texts)))
-            .push("))")
+        self.push_in(Arg::Texts(to_json(texts)))
     }
 
-    /// The same of numbers.
+    /// Adds ` IN (…)` with these numbers.
     pub fn push_numbers(&mut self, numbers: &[i64]) -> &mut Self {
-        let list = Arg::Integers(to_json(numbers));
+        self.push_in(Arg::Integers(to_json(numbers)))
+    }
+
+    fn push_in(&mut self, list: Arg<'a>) -> &mut Self {
         self.push(" IN (SELECT value FROM json_each(").push_arg(list).push("))")
     }
 
-    /// Adds the parameter of a list that the text names otherwise, and binds these texts.
+    /// Adds the next parameter and binds these texts to it, where the list is joined and not compared by `IN`.
     pub fn push_texts<T: Serialize + ?Sized>(&mut self, texts: &T) -> &mut Self {
         self.push_arg(Arg::Texts(to_json(texts)))
     }
@@ -337,7 +337,8 @@ impl<'a, const COLUMNS: usize, R: Iterator<Item = [Arg<'a>; COLUMNS]>> Each<COLU
         }
         let mut written = Vec::with_capacity(self.rows.size_hint().0);
         for row in self.rows {
-            written.push(statement(self.text, row).run(&mut *tx).await?);
+            // In a box: a caller that works with SQLite need not have room for it.
+            written.push(Box::pin(statement(self.text, row).run(&mut *tx)).await?);
         }
         Ok(written)
     }

@@ -174,14 +174,15 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut tx = self.db.begin("settle_deliveries").await?;
         each(
-            either("-- settle_deliveries
+            either(
+                "-- settle_deliveries
              UPDATE webhook_deliveries
              SET state = $3, due_at = $4, attempts = attempts + 1,
                  log = json_insert(CASE WHEN json_array_length(log) < $6 THEN log
                                         ELSE json_remove(log, '$[0]') END,
                                    '$[#]', json($5))
              WHERE webhook_id = $1 AND event_id = $2 AND state = 'pending'",
-            "-- postgres: settle_deliveries
+                "-- postgres: settle_deliveries
              UPDATE webhook_deliveries
              SET state = $3, due_at = $4, attempts = attempts + 1,
                  log = (SELECT '[' || string_agg(tries.value, ',' ORDER BY tries.number) || ']'
@@ -189,7 +190,8 @@ impl Store {
                               FROM json_array_elements(CAST(log AS JSON)) WITH ORDINALITY AS kept (value, number)
                               WHERE kept.number > json_array_length(CAST(log AS JSON)) - CAST($6 AS BIGINT) + 1
                               UNION ALL SELECT $5, 9223372036854775807) AS tries)
-             WHERE webhook_id = $1 AND event_id = $2 AND state = 'pending'"),
+             WHERE webhook_id = $1 AND event_id = $2 AND state = 'pending'",
+            ),
             attempts.iter().map(|it| {
                 let (state, due) = it.next.columns();
                 args![it.webhook, it.event, state, due, to_json(&it.log), MAX_LOGGED_ATTEMPTS]

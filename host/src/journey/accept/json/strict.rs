@@ -9,7 +9,12 @@ use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 /// From 2^53 on a float has no exact whole numbers, so a long account number would be changed.
-pub const EXACT: f64 = 9_007_199_254_740_992.0;
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Whether a number with a fraction or an exponent is beyond those that are kept as they are.
+pub fn is_inexact(value: f64) -> bool {
+    value.abs() >= EXACT
+}
 
 /// Whether a text or a name held a NUL, or a number would be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +105,7 @@ impl<'de, K: Kind> Visitor<'de> for Strict<'_, K> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<K::Made, E> {
-        if value.abs() >= EXACT {
+        if is_inexact(value) {
             self.flaw.set(Flaw::Found);
         }
         Ok(self.kind.scalar(Scalar::Float(value)))

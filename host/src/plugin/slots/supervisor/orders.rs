@@ -119,7 +119,7 @@ impl SlotSupervisor {
         if seen.is_some_and(|it| it != active.identity().settings_revision) {
             return Err(OrderError::SettingsChanged(slot.clone()));
         }
-        // Others were written and are not live yet: whoever has seen the live ones has not seen those.
+        // Newer settings may be in the file already; whoever has seen the active ones has not seen these.
         if seen.is_some() && self.machines.of(slot).is_examining() {
             return Err(OrderError::SettingsBeingProven(slot.clone()));
         }

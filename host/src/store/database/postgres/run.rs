@@ -153,7 +153,7 @@ fn add(argument: &Arg<'_>, arguments: &mut PgArguments) {
     let added = match argument {
         Arg::Integer(value) => arguments.add(*value),
         Arg::Flag(value) => arguments.add(*value),
-        Arg::Text(value) => arguments.add(value.as_deref().map(without_nulls)),
+        Arg::Text(value) => arguments.add(value.as_deref().map(without_nul)),
         Arg::Bytes(value) => arguments.add(value.as_deref()),
         Arg::Id(value) => arguments.add(value.as_ref().map(<[u8; 16]>::as_slice)),
         Arg::Texts(list) => arguments.add(values::<String>(list)),
@@ -169,7 +169,7 @@ fn values<T: serde::de::DeserializeOwned>(list: &str) -> Vec<T> {
 }
 
 /// PostgreSQL's texts cannot hold the character U+0000, which a subject or a reply may well have.
-fn without_nulls(text: &str) -> Cow<'_, str> {
+fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
@@ -224,7 +224,7 @@ impl Column {
             (Self::Integers(all), Arg::Integer(value)) => all.push(value),
             (Self::Flags(all), Arg::Flag(value)) => all.push(value),
             (Self::Texts(all), Arg::Text(value)) => {
-                all.push(value.map(|it| without_nulls(&it).into_owned()));
+                all.push(value.map(|it| without_nul(&it).into_owned()));
             }
             (Self::Bytes(all), Arg::Bytes(value)) => all.push(value.map(Cow::into_owned)),
             (Self::Bytes(all), Arg::Id(value)) => all.push(value.map(Vec::from)),

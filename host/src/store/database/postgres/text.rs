@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
-/// A list in SQLite's words up to the number of its parameter, and in those for an array. Both end with parentheses,
-/// of which SQLite has one more.
+/// A list in SQLite's words up to the number of its parameter, and in those for an array. SQLite's phrase closes
+/// with `))`, PostgreSQL's with `)`.
 const LISTS: [(&str, &str); 4] = [
     ("NOT IN (SELECT value FROM json_each(", "<> ALL("),
     ("NOT IN (SELECT unhex(value) FROM json_each(", "<> ALL("),
@@ -17,7 +17,7 @@ const LISTS: [(&str, &str); 4] = [
 const ORDER: (&str, &str) = ("CROSS JOIN ", "JOIN ");
 const INDEX: &str = " INDEXED BY ";
 
-/// Texts that were asked for before. They are constants of the program, which are as many as they are.
+/// Texts that were converted before. Bounded: the keys are constants of the program.
 static KNOWN: LazyLock<RwLock<HashMap<&'static str, &'static str>>> =
     LazyLock::new(RwLock::default);
 

@@ -42,8 +42,8 @@ impl Open {
             return Err(DriverError::RolledBack);
         }
         self.tx.commit().await.map_err(|error| {
-            // An answer to the COMMIT says that a condition which is looked at last does not hold. Of class 57 are the
-            // answers of a server that stops, which may have written the transaction down by then.
+            // A SQLSTATE means that COMMIT failed, as by a deferred constraint, and nothing was written. Class 57 is the
+            // exception: a server that shuts down may have written the transaction before.
             if code(&error).is_some_and(|it| !it.starts_with("57")) {
                 DriverError::Pooled(error)
             } else {
