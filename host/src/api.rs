@@ -32,10 +32,12 @@ mod queue;
 mod readiness;
 pub mod request_context;
 mod send;
+pub(crate) mod server_mail;
 pub(crate) mod shapes;
 mod state;
 pub(crate) mod suppressions;
 mod surround;
+mod team;
 pub mod templates;
 mod test_recipients;
 mod traffic;
@@ -46,13 +48,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{delete, get, post, put};
+use axum::routing::{delete, get, patch, post, put};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use client_address::TrustedProxies;
-pub use state::{Api, ApiParts, BodyLimits, RequestLimits};
+pub use state::{Api, ApiParts, BodyLimits, Mailer, RequestLimits};
 
 /// JSON from that size on is compressed for clients that take it.
 const COMPRESSED_BYTES: u64 = 8 << 10;
@@ -101,6 +103,9 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/users/{user}", get(users::show).delete(users::remove))
         .route("/v1/users/{user}/roles/{account}", put(users::give_role))
         .route("/v1/users/{user}/reset", post(users::reset))
+        .route("/v1/team", get(team::list).post(team::invite))
+        .route("/v1/team/{user}", patch(team::change).delete(team::remove))
+        .route("/v1/team/{user}/invite", post(team::invite_again))
         .route("/v1/audit", get(audit_log::list))
         .route("/v1/keys", get(keys::list).post(keys::create))
         .route("/v1/keys/{key}", get(keys::show).patch(keys::change))

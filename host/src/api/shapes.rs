@@ -20,6 +20,7 @@ mod refusals;
 mod request;
 mod send;
 mod suppression;
+mod team;
 mod template;
 mod test_recipient;
 mod traffic;
@@ -49,7 +50,7 @@ pub use reference::{
 pub use refusals::{
     AuthorReadRefusals, AuthorRefusals, BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals,
     OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals, ResendRefusals,
-    SettingsRefusals, StateRefusals, TestRecipientRefusals, UserRefusals,
+    SettingsRefusals, StateRefusals, TeamRefusals, TestRecipientRefusals, UserRefusals,
 };
 pub use request::{
     AccountQuery, AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,
@@ -60,6 +61,9 @@ pub use send::{BatchResponse, BatchResult, Resent, SendResponse};
 pub use suppression::{
     DeletedSuppression, Suppression, SuppressionKind, SuppressionPage, SuppressionResult,
     SuppressionResults,
+};
+pub use team::{
+    ChangeMember, InviteMember, RemovedMember, TeamInvitation, TeamList, TeamMember,
 };
 pub use template::{
     CreateTemplate, DeletedTemplate, DuplicateTemplate, PreviewTemplate, PublishTemplate,

@@ -1,4 +1,4 @@
-//! What the wiring tells the pages: the settings that the server runs with, its certificate, its own mail.
+//! What the wiring tells the pages: the settings that the server runs with, and its certificate.
 
 use std::fmt;
 use std::sync::Arc;
@@ -46,15 +46,6 @@ impl Settings {
     }
 }
 
-/// With what the server sends.
-#[derive(Clone)]
-pub struct Mailer {
-    /// An API key; never shown.
-    pub key: String,
-    /// With what links begin.
-    pub url: String,
-}
-
 /// Tells when the certificate of the SMTP relay ends that is live at that moment.
 #[derive(Clone)]
 pub struct CertificateEnd(Arc<dyn Fn() -> Timestamp + Send + Sync>);
@@ -73,11 +64,5 @@ impl CertificateEnd {
 impl fmt::Debug for CertificateEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CertificateEnd")
-    }
-}
-
-impl fmt::Debug for Mailer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mailer").field("url", &self.url).finish_non_exhaustive()
     }
 }

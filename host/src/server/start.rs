@@ -159,6 +159,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         store: store.clone(),
         people: Arc::clone(&people),
         people_url: config.people.base(),
+        mailer: dashboard::mailer(config),
         plugins: Arc::clone(&plugins),
         admission: routes.admission(),
         verifier: Arc::clone(&verifier),
