@@ -28,7 +28,7 @@ mod plugins;
 pub(crate) mod precompressed;
 pub mod problem;
 mod query;
-mod queue;
+pub(crate) mod queue;
 mod readiness;
 pub mod request_context;
 mod send;
@@ -130,6 +130,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/messages/{id}/resend", post(messages::resend))
         .route("/v1/queue", get(queue::list))
         .route("/v1/queue/why", get(queue::why))
+        .route("/v1/queue/{domain}/retry", post(queue::retry))
         .route("/v1/suppressions", get(suppressions::list).post(suppressions::add))
         .route("/v1/suppressions/batch", post(suppressions::add_batch))
         .route("/v1/suppressions/{address}", get(suppressions::show).delete(suppressions::delete))

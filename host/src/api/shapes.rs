@@ -42,7 +42,9 @@ pub use operator::{DecisionRecord, Installed, LogPage, Slot, SlotSettings};
 pub use page::{Listing, Page};
 pub use plan::PlanList;
 pub use problem::{Fault, Problem};
-pub use queue::{Audience, QueuePage, QueuedDomain, QueuedGroup, QueuedMessage, WhyQueued};
+pub use queue::{
+    Audience, QueuePage, QueuedDomain, QueuedGroup, QueuedMessage, RetriedDestination, WhyQueued,
+};
 pub use reference::{
     Archive, Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit,
     PluginSettings, SlotRef,
