@@ -160,6 +160,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/plugins/{slot}/logs", get(plugins::logs))
         .route("/v1/decisions", get(decisions::list))
         .route("/v1/decisions/{id}", get(decisions::show))
+        .route("/v1/decisions/{id}/calls", get(decisions::calls))
         .route("/v1/decisions/{id}/replay", post(decisions::replayed))
         // Not around the sends: their messages are their own record, and a layer costs each of them.
         .route_layer(from_fn_with_state(api.clone(), audit::changes))

@@ -128,6 +128,7 @@ use crate::webhooks::body::WebhookEvent;
         super::plugins::logs,
         super::decisions::list,
         super::decisions::show,
+        super::decisions::calls,
         super::decisions::replayed,
     ),
     components(schemas(
