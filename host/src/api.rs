@@ -133,6 +133,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/queue/{domain}/retry", post(queue::retry))
         .route("/v1/suppressions", get(suppressions::list).post(suppressions::add))
         .route("/v1/suppressions/batch", post(suppressions::add_batch))
+        .route("/v1/suppressions/restore", post(suppressions::restore))
         .route("/v1/suppressions/{address}", get(suppressions::show).delete(suppressions::delete))
         .route("/v1/traffic", get(traffic::show))
         .route("/v1/refusals", get(decisions::refusals))

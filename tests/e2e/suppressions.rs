@@ -53,7 +53,10 @@ async fn an_address_is_suppressed_from_the_answer_on_until_its_removal() {
         let shown = ask(&server, Method::GET, &ann.key, "/ada%40EXAMPLE.com").await;
         assert_eq!(shown.body["address"], "ada@example.com");
         let gone = ask(&server, Method::DELETE, &ann.key, "/Ada@example.com").await;
-        assert_eq!(gone.body, json!({"address": "ada@example.com", "deleted": true}));
+        assert_eq!(
+            (&gone.body["address"], &gone.body["deleted"]),
+            (&json!("ada@example.com"), &json!(true))
+        );
         for method in [Method::GET, Method::DELETE] {
             ask(&server, method, &ann.key, "/ada@example.com")
                 .await

@@ -77,6 +77,7 @@ use crate::webhooks::body::WebhookEvent;
         super::suppressions::list,
         super::suppressions::add,
         super::suppressions::add_batch,
+        super::suppressions::restore,
         super::suppressions::show,
         super::suppressions::delete,
         super::templates::list,

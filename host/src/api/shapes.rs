@@ -61,8 +61,8 @@ pub use request::{
 };
 pub use send::{BatchResponse, BatchResult, Resent, SendResponse};
 pub use suppression::{
-    DeletedSuppression, Suppression, SuppressionKind, SuppressionPage, SuppressionResult,
-    SuppressionResults,
+    DeletedSuppression, RestoreSuppressions, Suppression, SuppressionKind, SuppressionPage,
+    SuppressionResult, SuppressionResults,
 };
 pub use team::{
     ChangeMember, InviteMember, RemovedMember, TeamInvitation, TeamList, TeamMember,
