@@ -33,6 +33,7 @@ mod readiness;
 pub mod request_context;
 mod send;
 pub(crate) mod server_mail;
+mod settings;
 pub(crate) mod shapes;
 mod state;
 pub(crate) mod suppressions;
@@ -103,6 +104,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/users/{user}", get(users::show).delete(users::remove))
         .route("/v1/users/{user}/roles/{account}", put(users::give_role))
         .route("/v1/users/{user}/reset", post(users::reset))
+        .route("/v1/settings", get(settings::list))
         .route("/v1/team", get(team::list).post(team::invite))
         .route("/v1/team/{user}", patch(team::change).delete(team::remove))
         .route("/v1/team/{user}/invite", post(team::invite_again))

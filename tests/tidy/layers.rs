@@ -119,6 +119,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "plans",
                 "plugins",
                 "queue",
+                "settings",
                 "suppressions",
                 "team",
                 "templates",

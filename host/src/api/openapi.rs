@@ -39,6 +39,7 @@ use crate::webhooks::body::WebhookEvent;
         super::users::give_role,
         super::users::reset,
         super::users::remove,
+        super::settings::list,
         super::team::list,
         super::team::invite,
         super::team::invite_again,

@@ -19,6 +19,7 @@ mod reference;
 mod refusals;
 mod request;
 mod send;
+mod setting;
 mod suppression;
 mod team;
 mod template;
@@ -60,6 +61,7 @@ pub use request::{
     SendBatch, SendRequest,
 };
 pub use send::{BatchResponse, BatchResult, Resent, SendResponse};
+pub use setting::SettingList;
 pub use suppression::{
     DeletedSuppression, RestoreSuppressions, Suppression, SuppressionKind, SuppressionPage,
     SuppressionResult, SuppressionResults,

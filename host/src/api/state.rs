@@ -19,6 +19,7 @@ use crate::clock::Clock;
 use crate::delivery::shaping::admission::AdmissionControl;
 use crate::fair_share::FairShare;
 use crate::journey::Journey;
+use crate::management::settings::Settings;
 use crate::people::People;
 use crate::plugin::Plugins;
 use crate::plugin::evidence::Evidence;
@@ -45,6 +46,8 @@ pub struct ApiParts {
     pub people_url: Option<String>,
     /// With what the server sends e-mails of its own; none where it does not.
     pub mailer: Option<Mailer>,
+    /// What the server runs with.
+    pub settings: Settings,
     pub plugins: Arc<Plugins>,
     /// Why mail waits.
     pub admission: Arc<AdmissionControl>,

@@ -76,8 +76,8 @@ pub async fn invite(
     let warnings = fields.end()?;
     // Without them the fields have a fault.
     let Some((email, role)) = email.zip(role) else { return Err(nobody()) };
-    let asked = (&*email.to_string(), role);
-    let invited = api.people.invite_into(scope.account, asked).await.map_err(refused)?;
+    let email = email.to_string();
+    let invited = api.people.invite_into(scope.account, (&email, role)).await.map_err(refused)?;
     let mut invitation = told(&api, &scope, invited).await?;
     invitation.member.warnings.extend(warnings);
     Ok((StatusCode::CREATED, Json(invitation)))

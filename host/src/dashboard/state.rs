@@ -5,8 +5,9 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::setting::{CertificateEnd, Settings};
+use super::setting::CertificateEnd;
 use crate::api::Api;
+use crate::management::settings::Settings;
 use crate::people::People;
 
 /// What the pages need.

@@ -382,6 +382,11 @@ async fn health_names_settings_with_their_source_and_no_secret() {
         assert!(page.html.contains(part), "{part}: {}", page.html);
     }
     assert!(!page.html.contains("hunter2"), "{}", page.html);
+    let settings = server.get_as(server.key(), "/v1/settings").await.body;
+    let set = json!({"section": "limits", "key": "failed_logins", "value": "77",
+                     "source": "WAXWING_LIMITS__FAILED_LOGINS"});
+    assert!(settings["data"].as_array().is_some_and(|it| it.contains(&set)), "{settings}");
+    assert!(!settings.to_string().contains("hunter2"), "{settings}");
 }
 
 #[tokio::test]

@@ -30,7 +30,8 @@ without one is about the person at the browser, and says how.
 ";
 
 const LOG_IN: &str = "somebody logs in; a program has its key";
-const OWN: &str = "the password, the second factor and the sessions of the person, for that person alone";
+const OWN: &str =
+    "the password, the second factor and the sessions of the person, for that person alone";
 const OWN_LINK: &str = "whoever has the link chooses a password";
 const BROWSER: &str = "what this browser shows";
 
@@ -161,7 +162,7 @@ const REQUESTS: [(&str, Covered); 125] = [
     ("POST /app/acting/end", Not(BROWSER)),
     ("GET /app/verify", Not(OWN)),
     ("POST /app/verify", Not(OWN)),
-    ("GET /ops", By(&["GET /readyz", "GET /metrics", "GET /v1/plugins"])),
+    ("GET /ops", By(&["GET /readyz", "GET /metrics", "GET /v1/plugins", "GET /v1/settings"])),
     ("GET /ops/accounts", By(&["GET /v1/accounts"])),
     ("POST /ops/accounts", By(&["POST /v1/accounts"])),
     ("GET /ops/accounts/new", Asks),
