@@ -105,6 +105,8 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/users/{user}/roles/{account}", put(users::give_role))
         .route("/v1/users/{user}/reset", post(users::reset))
         .route("/v1/settings", get(settings::list))
+        .route("/v1/health", get(health::findings))
+        .route("/v1/health/check", post(health::check))
         .route("/v1/team", get(team::list).post(team::invite))
         .route("/v1/team/{user}", patch(team::change).delete(team::remove))
         .route("/v1/team/{user}/invite", post(team::invite_again))

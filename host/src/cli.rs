@@ -7,6 +7,7 @@ mod audit;
 mod check;
 mod credits;
 mod dev;
+mod doctor;
 mod domain;
 mod error;
 mod key;
@@ -46,6 +47,8 @@ enum Command {
     Serve(serve::Serve),
     /// Check a configuration and every file that it names; all faults at once
     Check(check::Check),
+    /// Look whether a server is well: what is wrong, why it matters, what to do
+    Doctor(doctor::Doctor),
     /// Open, list, show and change accounts
     #[command(subcommand)]
     Account(account::AccountCommand),
@@ -125,6 +128,7 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Dev(dev) => Box::pin(dev::run(dev)).await,
         Command::Serve(serve) => Box::pin(serve::run(serve)).await,
         Command::Check(check) => check::run(&check).await,
+        Command::Doctor(doctor) => Box::pin(doctor::run(&doctor)).await,
         Command::Account(command) => account::run(command).await,
         Command::User(command) => user::run(command).await,
         Command::Key(command) => key::run(command).await,

@@ -8,6 +8,7 @@ mod delivery;
 mod dns;
 mod domains;
 mod environment;
+mod health;
 mod hostname;
 mod http;
 mod limits;
@@ -32,6 +33,7 @@ pub use credits::Credits;
 pub use delivery::{Addresses, Delivery, Route, Security, Smarthost};
 pub use dns::{Dns, NameServer};
 pub use domains::Domains;
+pub use health::{Health, TimeServer};
 pub use hostname::Hostname;
 pub use http::{ForwardedHeader, Http, InvalidMetricsListen, MetricsListen};
 pub use limits::Limits;
@@ -129,6 +131,12 @@ impl Config {
         self.webhooks.check(&mut violations);
         self.credits.check(&mut violations);
         self.people.check(&mut violations);
+        self.health.check(&mut violations);
+        violations.must_with(
+            &["people.mail_key"],
+            self.health.notify.is_empty() || self.people.mail_key.is_some(),
+            "health.notify: needs people.mail_key, with which the server sends it",
+        );
         self.retention.check(&mut violations);
         violations.must(!self.store.data_dir.as_os_str().is_empty(), "store.data_dir: not empty");
         violations.must(

@@ -31,7 +31,6 @@ mod profile;
 mod refusals;
 mod response;
 mod sending;
-pub mod setting;
 pub mod state;
 mod suppressions;
 mod team;

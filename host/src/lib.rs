@@ -25,6 +25,7 @@ pub mod upkeep;
 pub mod webhooks;
 
 pub mod authoring;
+pub mod health;
 pub mod people;
 
 pub mod api;

@@ -24,6 +24,7 @@ pub mod facts;
 mod gauges;
 mod grants;
 mod identities;
+mod integrity;
 mod invitations;
 mod kept_answers;
 mod keys;
@@ -114,7 +115,7 @@ pub use webhooks::{
 };
 
 use commit::KeyUse;
-pub use database::Claim;
+pub use database::{Claim, Integrity};
 use database::{Database, Row, Statement, column, sql};
 use events::EventIds;
 use identities::Identities;

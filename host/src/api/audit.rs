@@ -21,8 +21,14 @@ use crate::id::AccountId;
 use crate::store::{ActorId, AuditRow};
 
 /// Operations with a body that only look, or send a test.
-const CHANGES_NOTHING: [&str; 5] =
-    ["validate_template", "preview_template", "test_template", "impact_plugin", "replayed"];
+const CHANGES_NOTHING: [&str; 6] = [
+    "validate_template",
+    "preview_template",
+    "test_template",
+    "impact_plugin",
+    "replayed",
+    "check_health",
+];
 
 /// Their operations are named without the noun.
 const PLUGINS: &str = "/v1/plugins";

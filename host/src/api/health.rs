@@ -1,12 +1,13 @@
-//! Is it alive, is it ready, and what does it count.
+//! Is it alive, is it ready, is it well, and what does it count.
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header;
 
+use super::operator::Operator;
 use super::problem::Problem;
-use super::shapes::{Health, HealthInDetail};
+use super::shapes::{Health, HealthInDetail, HealthReport};
 use super::state::Api;
 
 /// The process answers.
@@ -34,6 +35,28 @@ pub async fn ready_in_detail(State(api): State<Api>) -> Result<Json<HealthInDeta
     let slots = api.plugins.statuses().slots();
     let plugins = slots.iter().map(|(slot, view)| view.brief(slot)).collect();
     Ok(Json(HealthInDetail { status: "ok", plugins }))
+}
+
+/// What the checks of the server's health found last, each with why it matters and what to do.
+///
+/// They are made every `health.every_minutes`; those that ask servers of others, as for block lists, once an hour.
+#[utoipa::path(get, path = "/v1/health", operation_id = "show_health", tag = "health",
+    security(("apiKey" = [])),
+    responses((status = 200, description = "The findings", body = HealthReport),
+              super::shapes::OperatorReadRefusals))]
+pub async fn findings(_: Operator, State(api): State<Api>) -> Json<HealthReport> {
+    Json(HealthReport::from(&*api.health.last().await))
+}
+
+/// Makes all checks of the server's health now, which takes up to half a minute.
+///
+/// Whoever asks while they are being made waits for the next run, together with all others.
+#[utoipa::path(post, path = "/v1/health/check", operation_id = "check_health", tag = "health",
+    security(("apiKey" = [])),
+    responses((status = 200, description = "The findings", body = HealthReport),
+              super::shapes::OperatorReadRefusals))]
+pub async fn check(_: Operator, State(api): State<Api>) -> Json<HealthReport> {
+    Json(HealthReport::from(&*api.health.check_now().await))
 }
 
 /// Prometheus text format.

@@ -26,6 +26,8 @@ use crate::webhooks::body::WebhookEvent;
         super::health::alive,
         super::health::ready,
         super::health::metrics,
+        super::health::findings,
+        super::health::check,
         super::accounts::show_own,
         super::accounts::change_own,
         super::accounts::list,

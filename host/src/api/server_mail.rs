@@ -1,4 +1,4 @@
-//! System e-mails (invitations, password resets). They pass the journey like every other message, submitted with the
+//! System e-mails (invitations, password resets, alerts). They pass the journey like every other message, submitted with the
 //! operator's API key, `[people] mail_key` (decision 0057).
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -41,12 +41,17 @@ pub enum SystemEmail<'a> {
     FirstPassword {
         link: &'a Secret,
     },
+    /// A health check has turned.
+    Health {
+        subject: &'a str,
+        text: &'a str,
+    },
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
     #[error(
-        "this server sends no invitations or resets by e-mail: set url and mail_key in [people]"
+        "this server sends no invitations, resets or alerts by e-mail: set url and mail_key in [people]"
     )]
     NotConfigured,
     #[error("the account of [people] mail_key has no sender address; give it one")]
@@ -63,10 +68,11 @@ pub enum MailError {
 }
 
 impl SystemEmail<'_> {
-    fn subject(&self) -> &'static str {
+    fn subject(&self) -> &str {
         match self {
             Self::Invitation { .. } | Self::FirstPassword { .. } => "Your invitation to Waxwing",
             Self::Reset { .. } => "Choose another password for Waxwing",
+            Self::Health { subject, .. } => subject,
         }
     }
 
@@ -94,6 +100,7 @@ impl SystemEmail<'_> {
                 link,
                 "an hour",
             ),
+            Self::Health { text, .. } => return (*text).to_owned(),
         };
         format!(
             "{why}\r\n\r\nOpen this within {life} and choose a password:\r\n\r\n{url}/{page}/{}\r\n\r\nThe link works once. If \

@@ -33,7 +33,7 @@ pub use audit::AuditLogPage;
 pub use brand::Brand;
 pub use credit::{Balance, Grant, LedgerEntry, LedgerPage};
 pub use domain::{DeletedDomain, Domain, DomainRecord, DomainSummary, domain_records};
-pub use health::{Health, HealthInDetail};
+pub use health::{Health, HealthInDetail, HealthReport};
 pub use key::{Key, KeyPage, NewKey};
 pub use management::{
     ChangeAccount, ChangeKey, ChangeOwnAccount, CreateAccount, CreateGrant, CreateKey,

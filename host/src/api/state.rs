@@ -18,6 +18,7 @@ use crate::authoring::Authoring;
 use crate::clock::Clock;
 use crate::delivery::shaping::admission::AdmissionControl;
 use crate::fair_share::FairShare;
+use crate::health::Health;
 use crate::journey::Journey;
 use crate::management::settings::Settings;
 use crate::people::People;
@@ -75,6 +76,8 @@ pub struct ApiParts {
     pub lists: Arc<ListLimits>,
     /// Whether sends can be accepted.
     pub readiness: Arc<Readiness>,
+    /// Whether the server is well, for its operator.
+    pub health: Arc<Health>,
     /// Renders `/metrics`.
     pub metrics: PrometheusHandle,
 }

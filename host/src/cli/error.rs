@@ -84,6 +84,9 @@ pub enum CliError {
     Template { slug: String, faults: String },
     #[error("{path} cannot be read: {source}")]
     File { path: PathBuf, source: std::io::Error },
+    /// The answer of `waxwing doctor`, which has been printed.
+    #[error("failing: {}; the lines above say what to do", .0.join(", "))]
+    Unwell(Vec<String>),
     /// An argument that only makes sense with another value.
     #[error("{0}")]
     Usage(String),

@@ -6,6 +6,7 @@ use super::credits::Credits;
 use super::delivery::Delivery;
 use super::dns::Dns;
 use super::domains::Domains;
+use super::health::Health;
 use super::http::Http;
 use super::limits::Limits;
 use super::people::People;
@@ -68,6 +69,9 @@ impl Config {
         }
         credits: Credits { low }
         people: People { url, mail_key }
+        health: Health {
+            every_minutes, notify, block_lists, port_25_domain, time_server, dkim_key_days
+        }
         inbox: Inbox { smtp_listen, enabled, view }
         plugins: Plugins {
             limits, dir, signatures, trusted_keys, max_component_bytes, compile_memory_bytes,

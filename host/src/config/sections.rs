@@ -9,6 +9,7 @@ use super::credits::Credits;
 use super::delivery::Delivery;
 use super::dns::Dns;
 use super::domains::Domains;
+use super::health::Health;
 use super::http::Http;
 use super::limits::Limits;
 use super::log_filter::LogFilter;
@@ -43,6 +44,8 @@ pub struct Config {
     pub credits: Credits,
     /// By which name people reach the dashboard, and with what the server sends them e-mails.
     pub people: People,
+    /// How often the server looks whether it is well, whom it asks, and who hears of it.
+    pub health: Health,
     /// The sandbox inbox, which takes what must not leave the server.
     pub inbox: Inbox,
     /// The operator's plugins: which are trusted, and what they may use.

@@ -21,6 +21,7 @@ use operating::Operating;
 pub fn router() -> Router<Dashboard> {
     Router::new()
         .route("/ops", get(health::show))
+        .route("/ops/check", post(health::check))
         .route("/ops/accounts", get(accounts::list).post(accounts::create))
         .route("/ops/accounts/new", get(accounts::ask))
         .route("/ops/accounts/{id}", get(accounts::show))

@@ -2,10 +2,8 @@
 
 use std::net::SocketAddr;
 use std::ops::Deref;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::setting::CertificateEnd;
 use crate::api::Api;
 use crate::management::settings::Settings;
 use crate::people::People;
@@ -22,9 +20,6 @@ pub struct DashboardParts {
     pub smtp: SmtpSettings,
     /// What operators see.
     pub settings: Settings,
-    /// None where no port needs a certificate.
-    pub certificate: Option<CertificateEnd>,
-    pub data_dir: PathBuf,
 }
 
 /// Where programs hand mail in over SMTP.

@@ -127,6 +127,18 @@ impl DataDir {
         }
     }
 
+    /// The files that nobody but the server's user may read.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<PathBuf> {
+        [MASTER_KEY, CONTROL, DATABASE, INBOX].map(|name| self.file(name)).into()
+    }
+
+    /// Whether a server runs on the directory, in this process or another one.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.file(LOCK).is_file() && matches!(self.lock(), Err(DataDirError::Locked { .. }))
+    }
+
     /// Takes the directory for this process.
     ///
     /// # Errors
@@ -297,8 +309,9 @@ mod tests {
         let data = DataDir::open(directory.path()).expect("opened");
         let first = data.lock().expect("free");
         assert!(matches!(data.lock(), Err(DataDirError::Locked { .. })));
+        assert!(data.is_held());
         drop(first);
-        assert!(data.lock().is_ok());
+        assert!(!data.is_held() && data.lock().is_ok());
     }
 
     #[test]

@@ -14,9 +14,7 @@ const RESERVED_DESCRIPTORS: u64 = 512;
 /// that accepts more than it has descriptors for answers no probe and opens no file.
 pub fn fit(config: &Config) -> Config {
     let mut config = config.clone();
-    let connections = config.smtp.connections.saturating_add(config.limits.connections);
-    let connections = u64::try_from(connections).unwrap_or(u64::MAX);
-    let wanted = connections.saturating_add(RESERVED_DESCRIPTORS);
+    let (connections, wanted) = (connections(&config), wanted(&config));
     let Some(given) = given(wanted) else { return config };
     let fitting = fitting(given);
     config.smtp.connections = scaled_limit(config.smtp.connections, connections, fitting);
@@ -31,6 +29,16 @@ pub fn fit(config: &Config) -> Config {
          limits.connections"
     );
     config
+}
+
+/// The descriptors that the connections of a configuration need, and all else.
+pub fn wanted(config: &Config) -> u64 {
+    connections(config).saturating_add(RESERVED_DESCRIPTORS)
+}
+
+fn connections(config: &Config) -> u64 {
+    let connections = config.smtp.connections.saturating_add(config.limits.connections);
+    u64::try_from(connections).unwrap_or(u64::MAX)
 }
 
 /// As many as the system gives, where that is fewer than wanted.

@@ -58,7 +58,8 @@ pub fn check_self_signed(smtp: &Smtp, data: &DataDir) -> Result<(), DataDirError
     if has_port(smtp) && !is_named { data.check_tls() } else { Ok(()) }
 }
 
-fn has_port(smtp: &Smtp) -> bool {
+/// Whether the relay listens at all.
+pub fn has_port(smtp: &Smtp) -> bool {
     !(smtp.starttls_addresses().is_empty() && smtp.tls_addresses().is_empty())
 }
 

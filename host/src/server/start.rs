@@ -16,8 +16,8 @@ use super::reload::Reloader;
 use super::start_error::StartError;
 use super::tasks::Tasks;
 use super::{
-    bounces, cli_settings, dashboard, delivery, descriptors, http, master_key, plugins, relay,
-    webhooks,
+    bounces, cli_settings, dashboard, delivery, descriptors, health, http, master_key, plugins,
+    relay, smtp, webhooks,
 };
 use crate::api::client_address::{Forwarding, TrustedProxies};
 use crate::api::control_token::ControlToken;
@@ -30,6 +30,7 @@ use crate::config::{Config, ForwardedHeader};
 use crate::credit::Credits;
 use crate::delivery::queue::retry_schedule::interrupted;
 use crate::delivery::queue::worker::IDLE_PAUSE;
+use crate::health::Listener;
 use crate::inbox::store::InboxStore;
 use crate::journey::Journey;
 use crate::journey::accept::Accept;
@@ -154,6 +155,24 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         reports.serve(config, relay.tls(), &listeners, &stop_listeners);
     }
     let settings = Settings::default();
+    let submission = (&*smtp_ports.0, &*smtp_ports.1);
+    let bound = [
+        ("[http] listen", Some(http)),
+        ("[http] metrics_listen", metrics_address.filter(|it| *it != http)),
+        ("[bounces] listen", reports_address),
+        ("[inbox] smtp_listen", sandbox.address),
+    ];
+    let health = health::running(
+        configured,
+        health::Parts {
+            clock: clock.clone(),
+            store: store.clone(),
+            plugins: Arc::clone(&plugins),
+            admission: routes.admission(),
+            certificates: relay.certificates(),
+            listeners: bound_listeners(bound, submission),
+        },
+    )?;
     let api = Api::from(ApiParts {
         journey: Arc::clone(&journey),
         proxies: proxies(config),
@@ -177,11 +196,16 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         bodies: limits.bodies.clone(),
         lists: Arc::clone(&limits.lists),
         readiness: Arc::default(),
+        health: Arc::new(health),
         metrics,
     });
-    let submission = (&*smtp_ports.0, &*smtp_ports.1);
-    let shown = (&settings, relay.certificates());
-    let dashboard = dashboard::dashboard(config, &api, &people, submission, shown);
+    let alerts = health::Alerts {
+        api: api.clone(),
+        hostname: smtp::hostname(&config.smtp).as_str().to_owned(),
+        notify: config.health.notify.clone(),
+    };
+    core.start("health", alerts.run(stop_core.clone()));
+    let dashboard = dashboard::dashboard(config, &api, &people, submission, &settings);
     limits.relay = relay.serve(config, journey, &listeners, &stop_listeners);
     http_ports.serve(
         &api,
@@ -222,6 +246,18 @@ fn waker(wake: &Arc<Notify>, clock: &Clock) -> impl Fn(Timestamp) + use<> {
             wake.notify_one();
         }
     }
+}
+
+/// The ports of the server, each with the setting that it comes from.
+fn bound_listeners(
+    single: [(&'static str, Option<SocketAddr>); 4],
+    (starttls, tls): (&[SocketAddr], &[SocketAddr]),
+) -> Vec<Listener> {
+    let single = single.into_iter().filter_map(|(setting, address)| Some((setting, address?)));
+    let starttls = starttls.iter().map(|it| ("[smtp] listen_starttls", *it));
+    let tls = tls.iter().map(|it| ("[smtp] listen_tls", *it));
+    let all = single.chain(starttls).chain(tls);
+    all.map(|(setting, address)| Listener { setting, address }).collect()
 }
 
 fn proxies(config: &Config) -> Arc<TrustedProxies> {

@@ -14,8 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use rustls::ServerConfig;
+use rustls::client::verify_server_name;
 use rustls::crypto::aws_lc_rs;
-use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
+use rustls::pki_types::ServerName;
+use rustls::server::{ClientHello, NoServerSessionStorage, ParsedCertificate, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::version::{TLS12, TLS13};
 
@@ -50,6 +52,21 @@ struct Live(ArcSwap<Loaded>);
 #[must_use]
 pub fn check(smtp: &Smtp) -> Vec<CertificateError> {
     named(smtp).map(|pair| pair.faults()).unwrap_or_default()
+}
+
+/// When the certificate that the configuration names ends, and whether it names a host; none where it names none.
+///
+/// # Errors
+/// Its files cannot be used; every reason.
+#[must_use]
+pub fn look(smtp: &Smtp, host: &str) -> Option<Result<(Timestamp, bool), Vec<CertificateError>>> {
+    let pair = named(smtp)?;
+    let faults = pair.faults();
+    if !faults.is_empty() {
+        return Some(Err(faults));
+    }
+    let loaded = pair.read().and_then(|files| pair.load(&files));
+    Some(loaded.map(|it| (it.expires_at, it.names(host))).map_err(|error| vec![error]))
 }
 
 /// The certificate and the key that the configuration names.
@@ -101,6 +118,12 @@ impl Certificates {
     #[must_use]
     pub fn expires_at(&self) -> Timestamp {
         self.live.0.load().expires_at
+    }
+
+    /// Whether clients that connect to that host accept the live certificate as its own.
+    #[must_use]
+    pub fn names(&self, host: &str) -> bool {
+        self.live.0.load().names(host)
     }
 
     /// Loads the files again; the next handshake shows what is in them.
@@ -164,6 +187,14 @@ fn server_config(live: Arc<Live>) -> Result<ServerConfig, rustls::Error> {
     config.ticketer = aws_lc_rs::Ticketer::new()?;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     Ok(config)
+}
+
+impl Loaded {
+    fn names(&self, host: &str) -> bool {
+        let Ok(certificate) = self.key.end_entity_cert() else { return false };
+        let Ok(certificate) = ParsedCertificate::try_from(certificate) else { return false };
+        ServerName::try_from(host).is_ok_and(|it| verify_server_name(&certificate, &it).is_ok())
+    }
 }
 
 impl ResolvesServerCert for Live {

@@ -8,6 +8,7 @@ mod inline;
 mod migrations;
 mod postgres;
 mod purpose;
+mod quick_check;
 mod row;
 mod sqlite;
 mod statement;
@@ -23,12 +24,15 @@ pub(super) use migrations::BASELINE;
 pub(super) use postgres::for_server;
 #[cfg(test)]
 pub(super) use purpose::Purpose;
+pub use quick_check::Integrity;
 pub(super) use row::{
     Row, column, inconsistent, json, json_or_empty, moment, moment_or_none, parsed, word,
 };
 #[cfg(test)]
 pub(super) use sqlite::{PAGE_READERS, READERS, page_readers};
 pub(super) use statement::{Sql, Statement, each, either, inserts, sql};
+
+use std::time::Duration;
 
 use sqlx::postgres::PgConnection;
 
@@ -53,6 +57,17 @@ pub(super) async fn open(place: &Place) -> Result<Database, StoreError> {
     match place {
         Place::File(file) => sqlite::open(file).await,
         Place::Server(url) => Box::pin(postgres::open(url)).await,
+    }
+}
+
+/// Reads all of a file; a database that a server keeps has means of its own.
+pub(super) async fn integrity(
+    database: &Database,
+    within: Duration,
+) -> Result<Integrity, StoreError> {
+    match database.file() {
+        Some(file) => quick_check::quick_check(&file.connect_options(), within).await,
+        None => Ok(Integrity::KeptByServer),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::Store;
-use super::database::{Row, Sql, Tx, column, either, inconsistent, json, sql};
+use super::database::{Row, Sql, Tx, column, either, inconsistent, json, moment, sql};
 use crate::clock::Timestamp;
 use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::name::DomainName;
@@ -71,6 +71,22 @@ impl Store {
             })
         };
         rows.iter().map(key).collect()
+    }
+
+    /// Domains that sign with a key since before that moment, and since when; the oldest first.
+    pub async fn old_signing_keys(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(String, Timestamp)>, StoreError> {
+        let rows = sql("-- old_signing_keys
+             SELECT d.name, k.since FROM dkim_keys k JOIN domains d ON d.id = k.domain_id
+             WHERE k.phase = 'signing' AND k.since <= $1 ORDER BY k.since, d.name LIMIT $2")
+        .bind(before.millis())
+        .bind(limit)
+        .all(&self.db.pages)
+        .await?;
+        rows.iter().map(|row| Ok((column(row, "name")?, moment(row, "since")?))).collect()
     }
 }
 

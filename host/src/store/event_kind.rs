@@ -20,6 +20,7 @@ pub enum EventKind {
     PluginRolledBack,
     PluginTrapped,
     WebhookDisabled,
+    ServerHealth,
 }
 
 /// What the subject of an event is.
@@ -32,6 +33,8 @@ pub enum SubjectKind {
     /// Its name stands in the event: it has no identifier.
     Slot,
     Webhook,
+    /// A health check, by its name as well.
+    Check,
 }
 
 /// Up to this number events are about messages.
@@ -40,7 +43,7 @@ pub const LAST_OF_MESSAGES: i64 = 19;
 pub const FIRST_OF_DOMAINS: i64 = 20;
 pub const LAST_OF_DOMAINS: i64 = 29;
 
-const KINDS: [(i64, &str, EventKind); 22] = [
+const KINDS: [(i64, &str, EventKind); 23] = [
     (1, "message.scheduled", EventKind::State(MessageState::Scheduled)),
     (2, "message.queued", EventKind::State(MessageState::Queued)),
     (3, "message.sending", EventKind::State(MessageState::Sending)),
@@ -63,6 +66,7 @@ const KINDS: [(i64, &str, EventKind); 22] = [
     (51, "plugin.rolled_back", EventKind::PluginRolledBack),
     (52, "plugin.trapped", EventKind::PluginTrapped),
     (60, "webhook.disabled", EventKind::WebhookDisabled),
+    (70, "server.health", EventKind::ServerHealth),
 ];
 
 impl EventKind {
@@ -102,6 +106,7 @@ impl EventKind {
                 SubjectKind::Slot
             }
             Self::WebhookDisabled => SubjectKind::Webhook,
+            Self::ServerHealth => SubjectKind::Check,
         }
     }
 

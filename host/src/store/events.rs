@@ -173,16 +173,17 @@ impl About<'_> {
 }
 
 impl Store {
-    /// Records an event of the server itself, about a plugin's slot.
+    /// Records an event of the server itself, about what has a name and no identifier: a plugin's slot, a health
+    /// check.
     pub async fn record_server_event(
         &self,
         kind: EventKind,
-        slot: &str,
+        name: &str,
         facts: &Value,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.db.begin("record_server_event").await?;
-        record_event(&mut tx, kind, About::Named(slot), None, &facts.to_string(), now).await?;
+        record_event(&mut tx, kind, About::Named(name), None, &facts.to_string(), now).await?;
         tx.commit().await
     }
 
@@ -212,6 +213,6 @@ pub(super) fn subject_of(row: &Row, kind: EventKind) -> Result<String, StoreErro
         SubjectKind::Account => column::<AccountId>(row, "subject")?.to_string(),
         SubjectKind::Template => column::<TemplateId>(row, "subject")?.to_string(),
         SubjectKind::Webhook => column::<WebhookId>(row, "subject")?.to_string(),
-        SubjectKind::Slot => column(row, "name")?,
+        SubjectKind::Slot | SubjectKind::Check => column(row, "name")?,
     })
 }

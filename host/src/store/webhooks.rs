@@ -160,6 +160,27 @@ impl Store {
         rows.iter().map(webhook_row).collect()
     }
 
+    /// Webhooks that are on and have taken nothing since `before`, and those of the server's operator that are off.
+    pub async fn webhooks_in_trouble(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<WebhookRow>, StoreError> {
+        let rows = sql(
+            "-- webhooks_in_trouble
+             SELECT id, account_id, url, description, types, secret, earlier_secret, earlier_until, state,
+                    reason, since, after_sequence, succeeded_at, failing_since, created_at
+             FROM webhooks
+             WHERE (state = 'active' AND failing_since <= $1) OR (state = 'disabled' AND account_id IS NULL)
+             ORDER BY id LIMIT $2",
+        )
+        .bind(before.millis())
+        .bind(limit)
+        .all(&self.db.pages)
+        .await?;
+        rows.iter().map(webhook_row).collect()
+    }
+
     pub async fn webhook(&self, id: WebhookId) -> Result<Option<WebhookRow>, StoreError> {
         sql(
             "-- webhook

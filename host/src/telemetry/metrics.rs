@@ -139,6 +139,12 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
         "Bytes of the database file that are free to use again; not there on PostgreSQL",
     ),
     ("waxwing_retention_deleted_total", Counter, "what", "Records that retention has deleted"),
+    (
+        "waxwing_health_findings",
+        Gauge,
+        "check, state",
+        "1 for the state that a health check is in (ok, warning, failing, not_checked), 0 for the others",
+    ),
 ];
 
 /// Starts collecting.

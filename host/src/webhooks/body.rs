@@ -16,8 +16,8 @@ pub struct WebhookEvent {
     /// `message.scheduled`, `.queued`, `.sending`, `.delivered`, `.relayed`, `.deferred`, `.bounced`,
     /// `.failed`, `.suppressed`, `.canceled`, `.complained`; `domain.verified`, `.warning`, `.degraded`,
     /// `.failed`; `credits.low`, `.exhausted`; `template.published`; `plugin.activated`, `.rolled_back`,
-    /// `.trapped`; `webhook.disabled`; and `webhook.test`, which is posted when somebody asks for a test
-    /// and needs no choice.
+    /// `.trapped`; `webhook.disabled`; `server.health`; and `webhook.test`, which is posted when somebody asks for a
+    /// test and needs no choice.
     r#type: String,
     /// When it happened.
     #[schema(format = "date-time")]
@@ -26,7 +26,7 @@ pub struct WebhookEvent {
     data: WebhookData,
 }
 
-/// What a webhook event says about its subject: a message, a domain, a plugin or a balance.
+/// What a webhook event says about its subject: a message, a domain, a plugin, a balance or the server's health.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum WebhookData {
@@ -140,7 +140,8 @@ pub fn of_event(event: &PublishedEvent) -> String {
         | EventKind::PluginActivated
         | EventKind::PluginRolledBack
         | EventKind::PluginTrapped
-        | EventKind::WebhookDisabled => WebhookData::Other(facts(event)),
+        | EventKind::WebhookDisabled
+        | EventKind::ServerHealth => WebhookData::Other(facts(event)),
     };
     written(event.r#type.as_str(), event.at, data)
 }

@@ -2,7 +2,7 @@
 
 /// All types of events that a webhook can get. A test (`webhook.test`) is made for one webhook and needs no
 /// choice.
-pub const TYPES: [&str; 22] = [
+pub const TYPES: [&str; 23] = [
     "message.scheduled",
     "message.queued",
     "message.sending",
@@ -25,6 +25,7 @@ pub const TYPES: [&str; 22] = [
     "plugin.rolled_back",
     "plugin.trapped",
     DISABLED,
+    "server.health",
 ];
 /// Posted to the other webhooks of the same owner.
 pub const DISABLED: &str = "webhook.disabled";

@@ -225,6 +225,7 @@ async fn the_address_of_a_form_leads_to_its_page_also_over_a_log_in() {
         ("/app/test-recipients/remove", "/app/test-recipients"),
         ("/app/webhooks/whk_x/deliveries/evt_x/replay", "/app/webhooks/whk_x"),
         ("/ops/plugins/plan-policy/shadow", "/ops/plugins/plan-policy"),
+        ("/ops/check", "/ops"),
     ] {
         let led = browser.get(address).await;
         assert_eq!((led.status, led.to.as_deref()), (303, Some(page)), "{address}: {}", led.html);

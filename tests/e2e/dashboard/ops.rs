@@ -32,6 +32,7 @@ async fn pages_of_operators_are_not_there_for_others() {
         "/ops/nothing".to_owned(),
     ];
     let posts = [
+        "/ops/check".to_owned(),
         "/ops/accounts".to_owned(),
         format!("/ops/accounts/{}/grant", account.id),
         format!("/ops/accounts/{}/plan", account.id),

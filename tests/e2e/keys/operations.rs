@@ -188,6 +188,7 @@ impl Operation {
             "/v1/decisions",
             "/v1/queue",
             "/v1/settings",
+            "/v1/health",
             "/v1/accounts",
             "/v1/credits/grants",
             "/v1/users",

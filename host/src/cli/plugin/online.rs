@@ -137,6 +137,11 @@ impl Server {
         Connection::new(base, key)
     }
 
+    /// Whether the server is named by its address: then it need not be on this machine.
+    pub fn is_by_address(&self) -> bool {
+        self.url.is_some()
+    }
+
     /// The way of an account holder, whose own key must be given.
     pub fn connect_as_holder(&self) -> Result<Connection, OnlineError> {
         let key = self.key.clone().ok_or(OnlineError::NoKey)?;

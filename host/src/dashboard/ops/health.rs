@@ -1,43 +1,32 @@
-//! Is the server well? Every fault with what to do about it, and the settings with where each comes from.
-
-use std::path::Path;
-use std::time::Duration;
+//! Is the server well? Every finding with why it matters and what to do, and the settings with where each comes from.
 
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 
-use super::operating::Operating;
+use super::operating::{Operating, Order};
 use crate::clock::Timestamp;
 use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::Theme;
-use crate::dashboard::response::{Failure, page, sentence};
-use crate::dashboard::setting::CertificateEnd;
+use crate::dashboard::response::{Failure, page, sentence, to};
 use crate::dashboard::state::Dashboard;
-use crate::dashboard::words::{When, number};
-use crate::domain::state::Phase;
+use crate::dashboard::words::When;
 use crate::fair_share::ShareOwner;
+use crate::health::{Finding, State as HealthState};
 use crate::management::settings::Setting;
-use crate::plugin::status::{SlotStatus, Standing};
-use crate::store::{DomainRow, Gauges};
 
-/// Something that has been due for so long is stuck.
-const QUEUE_LATE: Duration = Duration::from_mins(5);
-/// A certificate is renewed before so many days are left.
-const CERTIFICATE_SOON: Duration = Duration::from_hours(14 * 24);
-/// Of a hundred parts of the disk; below them somebody should look, or must act.
-const DISK_LOW: u64 = 15;
-const DISK_FULL: u64 = 5;
-const MAX_DOMAINS: u32 = 20;
-
-/// How a part of the server is.
+/// One check.
 #[derive(Debug)]
-struct Check {
+struct Line {
     badge: (&'static str, &'static str, &'static str),
     title: &'static str,
     seen: String,
+    /// Why it matters, where something is to be done.
+    why: Option<&'static str>,
     /// What to do; none where nothing is to be done.
     fix: Option<String>,
+    /// Since when, where something is to be done.
+    since: Option<When>,
     /// The slots whose pages say more.
     slots: Vec<String>,
 }
@@ -48,7 +37,9 @@ struct HealthPage {
     frame: Frame,
     /// How many checks found a fault.
     faults: usize,
-    checks: Vec<Check>,
+    checks: Vec<Line>,
+    /// When they were made.
+    made: When,
     version: &'static str,
     sections: Vec<Section>,
 }
@@ -62,182 +53,57 @@ struct Section {
     settings: Vec<Setting>,
 }
 
-const WELL: (&str, &str, &str) = ("good", "✓", "well");
-const LOOK: (&str, &str, &str) = ("wait", "↻", "look");
-const FAULT: (&str, &str, &str) = ("bad", "✕", "fault");
-
-impl Check {
-    fn well(title: &'static str, seen: impl Into<String>) -> Self {
-        Self { badge: WELL, title, seen: seen.into(), fix: None, slots: Vec::new() }
-    }
-
-    fn look(title: &'static str, seen: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { badge: LOOK, fix: Some(fix.into()), ..Self::well(title, seen) }
-    }
-
-    fn fault(title: &'static str, seen: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { badge: FAULT, fix: Some(fix.into()), ..Self::well(title, seen) }
-    }
-}
-
 pub async fn show(
     State(dashboard): State<Dashboard>,
     Operating(visitor): Operating,
 ) -> Result<Response, Failure> {
-    let (api, now) = (&dashboard.api, dashboard.api.clock.now());
-    let _page = api.lists.admit(ShareOwner::Operator).await?;
-    let ready = api.readiness.check(&api.store, now).await;
-    let store = match ready {
-        Ok(()) => Check::well("Store", "Sends can be accepted."),
-        Err(refusal) => Check::fault(
-            "Store",
-            sentence(&refusal.message()),
-            "Look for the error in the log; a full disk and a read-only file system are the usual causes.",
-        ),
-    };
-    let gauges = api.store.gauges(now).await?;
-    let troubled = api.store.domains_in_trouble(MAX_DOMAINS).await?;
-    let slots = api.plugins.statuses().slots();
-    let ends = dashboard.certificate.as_ref().map(CertificateEnd::ends);
-    let mut checks = vec![
-        store,
-        queue(gauges, now),
-        certificate(ends, now),
-        domains(&troubled),
-        disk(&dashboard.data_dir, gauges),
-        plugins(slots.iter().map(|(name, view)| (name.as_str(), view))),
-    ];
-    checks.sort_by_key(|it| [FAULT, LOOK, WELL].iter().position(|badge| *badge == it.badge));
+    let _page = dashboard.api.lists.admit(ShareOwner::Operator).await?;
+    let (report, now) = (dashboard.api.health.last().await, dashboard.api.clock.now());
+    let mut findings: Vec<&Finding> = report.findings.iter().collect();
+    findings.sort_by_key(|it| place(it.verdict.state));
     page(&HealthPage {
-        faults: checks.iter().filter(|it| it.fix.is_some()).count(),
-        checks,
+        faults: findings.iter().filter(|it| it.verdict.todo.is_some()).count(),
+        checks: findings.into_iter().map(|it| line(it, now)).collect(),
+        made: When::of(report.at, now),
         version: env!("CARGO_PKG_VERSION"),
         sections: by_section(&dashboard.settings.all()),
         frame: Frame::of(&dashboard, &visitor, Place::OpsHealth).await?,
     })
 }
 
-fn queue(gauges: Gauges, now: Timestamp) -> Check {
-    let waiting = match gauges.waiting {
-        0 => return Check::well("Queue", "Nothing waits."),
-        1 => "1 message waits for its next attempt".to_owned(),
-        many => format!("{} messages wait for their next attempt", number(many)),
-    };
-    if gauges.oldest_due < QUEUE_LATE {
-        return Check::well("Queue", format!("{waiting}; none is late."));
-    }
-    let since = When::of(now.before(gauges.oldest_due), now);
-    Check::look(
-        "Queue",
-        format!("{waiting}; the longest has been due since {} ({}).", since.exact, since.short),
-        "The queue says for each destination what holds it up. Where it is the number of attempts at one time, raise \
-         [delivery] concurrent.",
-    )
+/// Makes all checks now.
+pub async fn check(State(dashboard): State<Dashboard>, _: Order) -> Response {
+    dashboard.api.health.check_now().await;
+    to("/ops")
 }
 
-fn certificate(ends: Option<Timestamp>, now: Timestamp) -> Check {
-    let title = "Certificate";
-    let Some(ends) = ends else {
-        return Check::well(title, "No port of this server needs one: the SMTP relay is off.");
-    };
-    let said = When::of(ends, now);
-    if ends <= now {
-        let seen = format!("It ended {}: clients of the SMTP relay refuse it.", said.exact);
-        return Check::fault(title, seen, RENEW);
-    }
-    if now.until(ends) < CERTIFICATE_SOON {
-        return Check::look(title, format!("It ends {} ({}).", said.short, said.exact), RENEW);
-    }
-    Check::well(title, format!("That of the SMTP relay is good until {}.", said.exact))
-}
-
-const RENEW: &str = "Renew it, and put it where [smtp] certificate and private_key say: the server takes it without a restart.";
-
-fn domains(troubled: &[DomainRow]) -> Check {
-    if troubled.is_empty() {
-        return Check::well("DNS", "Every sender domain that was verified still has its records.");
-    }
-    let names: Vec<String> = troubled
-        .iter()
-        .map(|it| {
-            let standing = &it.domain.standing;
-            let missing = standing.missing.join(", ");
-            let missing = if missing.is_empty() { "records".to_owned() } else { missing };
-            format!("{} is {} (missing: {missing})", it.domain.name, standing.phase.as_str())
-        })
-        .collect();
-    let seen = format!("{}.", names.join("; "));
-    let fix = "Their owners publish the records again; the page of each domain says which. A warned domain sends \
-               until its grace is over.";
-    if troubled.iter().any(|it| it.domain.standing.phase == Phase::Degraded) {
-        Check::fault("DNS", seen, fix)
-    } else {
-        Check::look("DNS", seen, fix)
+/// What needs somebody stands first.
+fn place(state: HealthState) -> u8 {
+    match state {
+        HealthState::Failing => 0,
+        HealthState::Warning => 1,
+        HealthState::Ok => 2,
+        HealthState::NotChecked => 3,
     }
 }
 
-fn disk(data_dir: &Path, gauges: Gauges) -> Check {
-    let bytes = gauges.file.map_or_else(
-        || "The database is kept by a server".to_owned(),
-        |it| format!("The database has {}", size(u64::try_from(it.bytes).unwrap_or(0))),
-    );
-    let Ok(found) = rustix::fs::statvfs(data_dir) else {
-        return Check::well("Disk", format!("{bytes}; the system does not tell what is free."));
-    };
-    let (free, all) = (found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize);
-    let seen = format!("{bytes}, and {} of {} are free.", size(free), size(all));
-    let fix = "Free some, or keep less: [retention] content_days and message_days. A server without room accepts no \
-               mail, and loses none.";
-    match (free * 100).checked_div(all).unwrap_or(100) {
-        0..DISK_FULL => Check::fault("Disk", seen, fix),
-        DISK_FULL..DISK_LOW => Check::look("Disk", seen, fix),
-        _ => Check::well("Disk", seen),
+fn line(finding: &Finding, now: Timestamp) -> Line {
+    let Finding { check, verdict, since, .. } = finding;
+    let needs_somebody = verdict.todo.is_some();
+    Line {
+        badge: match verdict.state {
+            HealthState::Ok => ("good", "✓", "well"),
+            HealthState::Warning => ("wait", "↻", "look"),
+            HealthState::Failing => ("bad", "✕", "fault"),
+            HealthState::NotChecked => ("off", "–", "not checked"),
+        },
+        title: check.title(),
+        seen: sentence(&verdict.what),
+        why: needs_somebody.then(|| check.why()),
+        fix: verdict.todo.clone(),
+        since: needs_somebody.then(|| When::of(*since, now)),
+        slots: verdict.slots.clone(),
     }
-}
-
-fn plugins<'a>(slots: impl Iterator<Item = (&'a str, &'a SlotStatus)>) -> Check {
-    let (mut count, mut said, mut is_fault) = (0, Vec::new(), false);
-    let mut troubled = Vec::new();
-    for (name, view) in slots {
-        count += 1;
-        let before = said.len();
-        let rejected = view.candidate.as_ref().and_then(|it| it.rejected.as_deref());
-        if let Some(reason) = rejected {
-            said.push(format!("{name} refused a component: {}", reason.trim_end_matches('.')));
-        }
-        if view.candidate.as_ref().is_some_and(|it| it.waits.is_some()) {
-            said.push(format!("in {name} a component waits for you"));
-        }
-        if view.is_unsaved {
-            is_fault = true;
-            said.push(format!("the state of {name} could not be written to disk"));
-        }
-        if view.standing() == Standing::Empty {
-            is_fault = true;
-            said.push(format!("{name} has nothing that works"));
-        }
-        if said.len() > before {
-            troubled.push(name.to_owned());
-        }
-    }
-    if said.is_empty() {
-        return Check::well("Plugins", format!("All {count} slots have what they need."));
-    }
-    let (seen, fix) = (sentence(&said.join("; ")), "The page of the slot has the whole reason:");
-    let title = "Plugins";
-    let check =
-        if is_fault { Check::fault(title, seen, fix) } else { Check::look(title, seen, fix) };
-    Check { slots: troubled, ..check }
-}
-
-fn size(bytes: u64) -> String {
-    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
-    let (mut tenths, mut unit) = (bytes.saturating_mul(10) / 1_024, 0);
-    while tenths >= 10_240 && unit + 1 < UNITS.len() {
-        tenths /= 1_024;
-        unit += 1;
-    }
-    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS.get(unit).unwrap_or(&""))
 }
 
 fn by_section(all: &[Setting]) -> Vec<Section> {
@@ -253,30 +119,23 @@ fn by_section(all: &[Setting]) -> Vec<Section> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::health::{CheckName, Verdict};
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
     #[test]
-    fn a_fault_says_what_to_do() {
-        let late = Gauges { oldest_due: Duration::from_hours(1), waiting: 3, file: None };
-        let check = queue(late, NOW);
-        assert_eq!(check.badge, LOOK);
-        assert!(check.fix.is_some() && check.seen.starts_with("3 messages wait"), "{check:?}");
-        let well = Gauges { oldest_due: Duration::ZERO, waiting: 0, ..late };
-        assert!(queue(well, NOW).fix.is_none());
-        let day = Duration::from_hours(24);
-        for (ends, badge) in
-            [(NOW.before(day), FAULT), (NOW.after(day), LOOK), (NOW.after(day * 60), WELL)]
-        {
-            assert_eq!(certificate(Some(ends), NOW).badge, badge, "{ends:?}");
-        }
-        assert!(certificate(None, NOW).fix.is_none());
-    }
-
-    #[test]
-    fn sizes_are_said_in_units() {
-        assert_eq!(size(512), "0.5 KiB");
-        assert_eq!(size(5 << 20), "5.0 MiB");
-        assert_eq!(size(3 << 40), "3.0 TiB");
+    fn what_needs_somebody_says_why_and_what_to_do_and_stands_first() {
+        let shown = |verdict| {
+            let finding = Finding { check: CheckName::Disk, verdict, since: NOW, checked_at: NOW };
+            (place(finding.verdict.state), line(&finding, NOW))
+        };
+        let (first, fault) = shown(Verdict::failing("It is full.", "Free some."));
+        assert_eq!((fault.badge.2, fault.fix.as_deref()), ("fault", Some("Free some.")));
+        assert!(fault.why.is_some() && fault.since.is_some(), "{fault:?}");
+        let (then, well) = shown(Verdict::ok("It is not."));
+        assert!(first < then && well.why.is_none() && well.fix.is_none(), "{well:?}");
+        let (last, unknown) = shown(Verdict::not_checked("no server runs"));
+        assert!(then < last && unknown.badge.2 == "not checked", "{unknown:?}");
+        assert_eq!(unknown.seen, "No server runs.");
     }
 }

@@ -56,6 +56,19 @@ impl Given {
     }
 }
 
+#[test]
+fn a_certificate_tells_when_it_ends_and_which_hosts_it_names() {
+    let given = Given::new();
+    let live = given.open().expect("loads");
+    assert!(live.names("localhost") && !live.names("mail.example.net"));
+    let seen = look(&given.smtp, "localhost").expect("named").expect("usable");
+    assert_eq!(seen, (live.expires_at(), true));
+    std::fs::write(given.private_key(), "no key").expect("written");
+    let faults = look(&given.smtp, "localhost").expect("named").expect_err("unusable");
+    assert_eq!(faults.len(), 1);
+    assert!(look(&Smtp::default(), "localhost").is_none(), "the server makes its own");
+}
+
 fn paths(directory: &Path) -> (PathBuf, PathBuf) {
     (directory.join("cert.pem"), directory.join("key.pem"))
 }

@@ -110,7 +110,8 @@ pub fn page_readers(time: Duration) -> SqlitePoolOptions {
         })
 }
 
-async fn interrupt_after(
+/// Lets SQLite interrupt what a connection reads when the time is over.
+pub async fn interrupt_after(
     connection: &mut SqliteConnection,
     time: Duration,
 ) -> Result<(), sqlx::Error> {

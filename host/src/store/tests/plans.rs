@@ -7,7 +7,7 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 33] = [
+const SCANS: [(&str, &str); 35] = [
     ("webhook_counts: ended", "walks over the bounded rows that it finds by the primary key"),
     ("webhook_counts: waiting", "walks over the bounded rows that it finds by an index"),
     ("account", "walks over thirty days, which it counts itself"),
@@ -46,6 +46,8 @@ const SCANS: [(&str, &str); 33] = [
     ("recover_leases", "the index holds leased messages alone"),
     ("webhook_backlog: how far", "the table has one row"),
     ("webhook_backlog: webhooks", "an account has few webhooks"),
+    ("webhooks_in_trouble", "an account has few webhooks; on a connection for lists"),
+    ("old_signing_keys", "reads the keys of sender domains for a health check, on a connection for lists"),
     ("waiting_in", "walks over a bounded number of messages, which it finds by indexes"),
     ("waiting_webhooks: any", "reads one row: the beginning of the index of what waits"),
     ("waiting_webhooks", "walks over webhooks that it finds one by one in the index"),

@@ -25,9 +25,10 @@ const PARTS: [&str; 5] =
 /// What is said to a file alone.
 pub(super) const OF_A_FILE: [&str; 3] = ["convert", "excess", "gauges: file"];
 /// Tests that are about SQLite: its file, its plans and its words.
-const ABOUT_A_FILE: [&str; 18] = [
+const ABOUT_A_FILE: [&str; 19] = [
     "store::database::",
     "store::embedded::",
+    "store::integrity::",
     "store::tests::dialect",
     "store::tests::plans",
     "store::tests::server",

@@ -36,7 +36,7 @@ const OWN_LINK: &str = "whoever has the link chooses a password";
 const BROWSER: &str = "what this browser shows";
 
 /// Each request that the dashboard's router takes.
-const REQUESTS: [(&str, Covered); 125] = [
+const REQUESTS: [(&str, Covered); 126] = [
     ("GET /", Not(LOG_IN)),
     ("GET /login", Not(LOG_IN)),
     ("POST /login", Not(LOG_IN)),
@@ -162,7 +162,17 @@ const REQUESTS: [(&str, Covered); 125] = [
     ("POST /app/acting/end", Not(BROWSER)),
     ("GET /app/verify", Not(OWN)),
     ("POST /app/verify", Not(OWN)),
-    ("GET /ops", By(&["GET /readyz", "GET /metrics", "GET /v1/plugins", "GET /v1/settings"])),
+    (
+        "GET /ops",
+        By(&[
+            "GET /v1/health",
+            "GET /readyz",
+            "GET /metrics",
+            "GET /v1/plugins",
+            "GET /v1/settings",
+        ]),
+    ),
+    ("POST /ops/check", By(&["POST /v1/health/check"])),
     ("GET /ops/accounts", By(&["GET /v1/accounts"])),
     ("POST /ops/accounts", By(&["POST /v1/accounts"])),
     ("GET /ops/accounts/new", Asks),

@@ -43,7 +43,7 @@ pub struct StsPolicyFetcher {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum StsFetchError {
+pub enum StsFetchError {
     #[error("the request to the policy host failed")]
     Request(#[from] reqwest::Error),
     #[error("the policy host answered with status {0}")]
@@ -105,7 +105,7 @@ impl StsPolicyFetcher {
     }
 
     /// The policy of a domain as its policy host gives it.
-    pub(super) async fn fetch(&self, domain: &str) -> Result<StsPolicy, StsFetchError> {
+    pub async fn fetch(&self, domain: &str) -> Result<StsPolicy, StsFetchError> {
         // The semaphore is never closed. An error would mean no limit, not a failed fetch.
         let _permit = self.permits.acquire().await;
         let port = self.port;
@@ -124,7 +124,8 @@ impl StsPolicyFetcher {
 
 impl StsFetchError {
     /// The error with all its sources, for the log.
-    pub(super) fn in_full(&self) -> String {
+    #[must_use]
+    pub fn in_full(&self) -> String {
         let mut words = self.to_string();
         let mut source = self.source();
         while let Some(error) = source {

@@ -1,0 +1,309 @@
+//! Whether the server is well: one list of checks, for `waxwing doctor`, `GET /v1/health`, the page of operators and
+//! alerts.
+//!
+//! A check answers what it saw, and says so where it could see nothing: an answer that is missing is never a fault.
+//! One run is made at a time; each check has a bound in time, and those that ask others are made once an hour unless
+//! somebody asks.
+
+mod block_lists;
+mod finding;
+mod machine;
+mod names;
+mod ports;
+mod service;
+mod spf;
+mod time;
+mod turns;
+mod words;
+mod world;
+
+#[cfg(test)]
+mod tests;
+
+use std::future::ready;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::future::{BoxFuture, join_all};
+use tokio::sync::Notify;
+
+use crate::clock::Timestamp;
+use turns::Turns;
+use words::span;
+
+pub use finding::{CheckName, Finding, Report, State, Verdict};
+pub use turns::Turn;
+pub use world::{
+    CertificateView, Egress, HealthSettings, Listener, Live, Naming, ServerView, Tell, World,
+};
+
+/// For one check.
+const CHECK_TIME: Duration = Duration::from_secs(15);
+/// For the check that reads the whole database, which bounds itself.
+const LONG_CHECK_TIME: Duration = Duration::from_secs(30);
+/// Between two runs of a check that asks servers of others, or that reads the whole database.
+const ASKING_PACE: Duration = Duration::from_hours(1);
+const READING_PACE: Duration = Duration::from_hours(24);
+/// From the start of the server to its first run.
+const FIRST_RUN: Duration = Duration::from_mins(1);
+/// To the run that decides whether what was just seen holds.
+const CONFIRMING_RUN: Duration = Duration::from_mins(1);
+
+/// The checks, and what they found last.
+#[derive(Debug)]
+pub struct Health {
+    world: World,
+    /// Held while a run is made.
+    running: tokio::sync::Mutex<()>,
+    seen: Mutex<Seen>,
+    /// A run was made that somebody asked for.
+    asked: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    report: Option<Arc<Report>>,
+    /// When the run began in which all checks were made.
+    whole_since: Option<Instant>,
+    turns: Turns,
+}
+
+/// Why a run is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Occasion {
+    /// Its time has come: what others were asked of lately is not asked again.
+    Regular,
+    /// Somebody asked.
+    Asked,
+}
+
+impl Health {
+    #[must_use]
+    pub fn new(world: World) -> Self {
+        let running = tokio::sync::Mutex::default();
+        Self { world, running, seen: Mutex::default(), asked: Notify::new() }
+    }
+
+    /// Takes over which checks an earlier start has told of, as [`Self::told`] answered it.
+    pub fn remember(&self, told: &str) {
+        self.seen().turns = Turns::telling(told);
+    }
+
+    /// What was found last; the first caller after a start waits until something is.
+    pub async fn last(&self) -> Arc<Report> {
+        let last = self.seen().report.clone();
+        match last {
+            Some(report) => report,
+            None => self.check_now().await,
+        }
+    }
+
+    /// Makes all checks. Whoever asks during a run waits for the next one, together with all others.
+    pub async fn check_now(&self) -> Arc<Report> {
+        let asked = Instant::now();
+        let _alone = self.running.lock().await;
+        if let Some(report) = self.made_since(asked) {
+            return report;
+        }
+        let report = self.run(Occasion::Asked).await;
+        self.asked.notify_one();
+        report
+    }
+
+    /// Makes the checks that are due.
+    pub async fn check_regularly(&self) {
+        let _alone = self.running.lock().await;
+        self.run(Occasion::Regular).await;
+    }
+
+    /// Waits until somebody has asked for a run, which may have turned something.
+    pub async fn asked(&self) {
+        self.asked.notified().await;
+    }
+
+    /// How long to wait for the next regular run.
+    #[must_use]
+    pub fn pause(&self) -> Duration {
+        let seen = self.seen();
+        if seen.report.is_none() {
+            return FIRST_RUN;
+        }
+        let is_open = CheckName::ALL.into_iter().any(|it| seen.turns.is_open(it));
+        let every = self.world.settings.every;
+        if is_open { every.min(CONFIRMING_RUN) } else { every }
+    }
+
+    /// What has turned and was not told yet, each with its last finding.
+    #[must_use]
+    pub fn turned(&self) -> Vec<(Turn, Finding)> {
+        let seen = self.seen();
+        let Some(report) = &seen.report else { return Vec::new() };
+        let finding = |(check, turn)| Some((turn, report.of(check)?.clone()));
+        seen.turns.pending().into_iter().filter_map(finding).collect()
+    }
+
+    /// Notes that a turn was told; answers what the next start has to know.
+    #[must_use]
+    pub fn told(&self, check: CheckName, turn: Turn) -> String {
+        let mut seen = self.seen();
+        seen.turns.told(check, turn);
+        seen.turns.told_names()
+    }
+
+    async fn run(&self, occasion: Occasion) -> Arc<Report> {
+        let began = Instant::now();
+        let checks = CheckName::ALL.into_iter().map(|check| {
+            let kept = self.kept(check, occasion);
+            async move {
+                match kept {
+                    Some(kept) => (check, kept.verdict, Some(kept.checked_at)),
+                    None => (check, checked(&self.world, check).await, None),
+                }
+            }
+        });
+        let verdicts = join_all(checks).await;
+        let now = self.world.clock.now();
+        let mut seen = self.seen();
+        let findings = verdicts.into_iter().map(|(check, verdict, kept)| {
+            // What was kept is no further observation.
+            let since = match kept {
+                Some(_) => seen.report.as_ref().and_then(|it| Some(it.of(check)?.since)),
+                None => Some(observed(&mut seen.turns, check, &verdict, now)),
+            };
+            let (since, checked_at) = (since.unwrap_or(now), kept.unwrap_or(now));
+            Finding { check, verdict, since, checked_at }
+        });
+        let report = Arc::new(Report { at: now, findings: findings.collect() });
+        report.findings.iter().for_each(measure);
+        seen.report = Some(Arc::clone(&report));
+        if occasion == Occasion::Asked {
+            seen.whole_since = Some(began);
+        }
+        report
+    }
+
+    /// The last finding of a check that need not be made again.
+    fn kept(&self, check: CheckName, occasion: Occasion) -> Option<Finding> {
+        let pace = pace(check).filter(|_| occasion == Occasion::Regular)?;
+        let seen = self.seen();
+        let last = seen.report.as_ref()?.of(check)?;
+        let is_fresh = last.checked_at.until(self.world.clock.now()) < pace;
+        (is_fresh && !seen.turns.is_open(check)).then(|| last.clone())
+    }
+
+    fn made_since(&self, asked: Instant) -> Option<Arc<Report>> {
+        let seen = self.seen();
+        seen.report.clone().filter(|_| seen.whole_since.is_some_and(|began| began >= asked))
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How old a finding may be before a regular run makes the check again.
+fn pace(check: CheckName) -> Option<Duration> {
+    match check {
+        CheckName::Integrity => Some(READING_PACE),
+        CheckName::Clock
+        | CheckName::ReverseDns
+        | CheckName::Spf
+        | CheckName::ReportsMx
+        | CheckName::MtaSts
+        | CheckName::Port25
+        | CheckName::BlockLists => Some(ASKING_PACE),
+        CheckName::Store
+        | CheckName::Queue
+        | CheckName::Disk
+        | CheckName::Listeners
+        | CheckName::Certificate
+        | CheckName::Descriptors
+        | CheckName::FileRights
+        | CheckName::SenderDomains
+        | CheckName::KeyAges
+        | CheckName::Plugins
+        | CheckName::Webhooks => None,
+    }
+}
+
+/// Makes one check, within its time.
+async fn checked(world: &World, check: CheckName) -> Verdict {
+    let bound = if check == CheckName::Integrity { LONG_CHECK_TIME } else { CHECK_TIME };
+    tokio::time::timeout(bound, one(world, check)).await.unwrap_or_else(|_| late(check, bound))
+}
+
+fn late(check: CheckName, bound: Duration) -> Verdict {
+    if check == CheckName::Store {
+        return Verdict::failing(
+            format!("The store was not written within {}.", span(bound)),
+            "Look at the load of the disk, and for a process that holds the database.",
+        );
+    }
+    Verdict::not_checked(format!("The check was not over within {}.", span(bound)))
+}
+
+fn one(world: &World, check: CheckName) -> BoxFuture<'_, Verdict> {
+    match check {
+        CheckName::Store => of_live(world, |live| Box::pin(service::store(world, live))),
+        CheckName::Integrity => of_live(world, |live| Box::pin(service::integrity(live))),
+        CheckName::Queue => of_live(world, |live| Box::pin(service::queue(world, live))),
+        CheckName::Disk => Box::pin(machine::disk(world)),
+        CheckName::Listeners => Box::pin(ports::listeners(world)),
+        CheckName::Certificate => Box::pin(ready(ports::certificate(world))),
+        CheckName::Clock => Box::pin(time::clock(world)),
+        CheckName::Descriptors => Box::pin(machine::descriptors(world)),
+        CheckName::FileRights => Box::pin(machine::file_rights(world)),
+        CheckName::ReverseDns => Box::pin(names::reverse_dns(world)),
+        CheckName::Spf => Box::pin(spf::spf(world)),
+        CheckName::ReportsMx => Box::pin(names::reports_mx(world)),
+        CheckName::MtaSts => Box::pin(names::mta_sts(world)),
+        CheckName::Port25 => Box::pin(ports::port_25(world)),
+        CheckName::BlockLists => Box::pin(block_lists::block_lists(world)),
+        CheckName::SenderDomains => of_live(world, |live| Box::pin(service::sender_domains(live))),
+        CheckName::KeyAges => of_live(world, |live| Box::pin(service::key_ages(world, live))),
+        CheckName::Plugins => of_live(world, |live| Box::pin(ready(service::plugins(live)))),
+        CheckName::Webhooks => of_live(world, |live| Box::pin(service::webhooks(world, live))),
+    }
+}
+
+/// A check of a server that runs; without one it is not made.
+fn of_live<'a>(
+    world: &'a World,
+    check: impl FnOnce(&'a Live) -> BoxFuture<'a, Verdict>,
+) -> BoxFuture<'a, Verdict> {
+    match world.live() {
+        Ok(live) => check(live),
+        Err(why) => Box::pin(ready(Verdict::not_checked(why))),
+    }
+}
+
+/// Notes what was seen, and writes a line where it is another state than before. Answers since when it has been so.
+fn observed(turns: &mut Turns, check: CheckName, verdict: &Verdict, now: Timestamp) -> Timestamp {
+    let (since, before) = turns.observe(check, verdict.state, now);
+    if let Some(before) = before {
+        log(check, verdict, before);
+    }
+    since
+}
+
+fn log(check: CheckName, verdict: &Verdict, before: State) {
+    let (name, what, todo) = (check.as_str(), verdict.what.as_str(), verdict.todo.as_deref());
+    let was_troubled = matches!(before, State::Failing | State::Warning);
+    match verdict.state {
+        State::Failing => tracing::error!(check = name, what, todo, "a health check fails"),
+        State::Warning => tracing::warn!(check = name, what, todo, "a health check warns"),
+        State::Ok if was_troubled => tracing::info!(check = name, what, "a health check is well again"),
+        State::NotChecked if was_troubled => {
+            tracing::info!(check = name, what, "a health check that was not well could not be made");
+        }
+        State::Ok | State::NotChecked => {}
+    }
+}
+
+fn measure(finding: &Finding) {
+    for state in State::ALL {
+        let value = if state == finding.verdict.state { 1.0 } else { 0.0 };
+        let (check, state) = (finding.check.as_str(), state.as_str());
+        metrics::gauge!("waxwing_health_findings", "check" => check, "state" => state).set(value);
+    }
+}

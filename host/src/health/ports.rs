@@ -1,0 +1,257 @@
+//! The server's own ports and their certificate, and the way out to port 25.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
+
+use super::finding::Verdict;
+use super::words::{quoted, span, unseen};
+use super::world::{CertificateView, Egress, Listener, Naming, ServerView, World};
+use crate::clock::Timestamp;
+use crate::dns::RecordType;
+
+/// For a connection, and for a greeting.
+const CONNECT_TIME: Duration = Duration::from_secs(3);
+const MAX_GREETING_BYTES: usize = 512;
+/// Addresses of mail exchangers that are tried.
+const MAX_TRIED: usize = 3;
+/// A certificate is renewed before so much time is left; below the second, too little is left to wait.
+const CERTIFICATE_SOON: Duration = Duration::from_hours(14 * 24);
+const CERTIFICATE_LATE: Duration = Duration::from_hours(3 * 24);
+const RENEW: &str = "Renew it, and put it where [smtp] certificate and private_key say: the server takes it without a \
+                     restart.";
+
+/// Whether every port of the server takes connections.
+pub async fn listeners(world: &World) -> Verdict {
+    let live = match &world.server {
+        ServerView::Running(live) => live,
+        ServerView::Stopped(why) => return Verdict::not_checked(why.clone()),
+        ServerView::Silent(what) => {
+            let todo = "Look for the reason in its log, and restart it.";
+            return Verdict::failing(what.clone(), todo);
+        }
+    };
+    let tried = join_all(live.listeners.iter().map(closed)).await;
+    let closed: Vec<String> = tried.into_iter().flatten().collect();
+    if closed.is_empty() {
+        let count = live.listeners.len();
+        return Verdict::ok(format!("All {count} take connections."));
+    }
+    Verdict::failing(
+        format!("No connection to {}.", closed.join("; ")),
+        "Look in the log for `connections cannot be accepted`, and whether a firewall of this machine is in the way.",
+    )
+}
+
+/// Why a port takes no connection; none where it does.
+async fn closed(listener: &Listener) -> Option<String> {
+    let bound = listener.address;
+    let here: IpAddr = match bound.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    let reason = match timeout(CONNECT_TIME, TcpStream::connect((here, bound.port()))).await {
+        Ok(Ok(_)) => return None,
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "no answer in time".to_owned(),
+    };
+    Some(format!("{bound} ({}): {reason}", listener.setting))
+}
+
+/// How long the certificate lasts, and whether it names this host.
+pub fn certificate(world: &World) -> Verdict {
+    certificate_verdict(world.certificate.now(), world.clock.now(), &world.settings.hostname)
+}
+
+fn certificate_verdict(seen: CertificateView, now: Timestamp, hostname: &str) -> Verdict {
+    let (ends, naming) = match seen {
+        CertificateView::NotNeeded => {
+            return Verdict::ok("No port of this server needs one: the SMTP relay is off.");
+        }
+        CertificateView::MadeAtStart => {
+            return Verdict::not_checked("The server makes one of its own when it starts.");
+        }
+        CertificateView::Faulty(reasons) => return Verdict::failing(reasons, RENEW),
+        CertificateView::Loaded { ends, naming } => (ends, naming),
+    };
+    if ends <= now {
+        let since = span(ends.until(now));
+        return Verdict::failing(format!("It ended {since} ago, at {ends}."), RENEW);
+    }
+    let left = now.until(ends);
+    let seen = format!("It ends in {}, at {ends}.", span(left));
+    if left < CERTIFICATE_LATE {
+        return Verdict::failing(seen, RENEW);
+    }
+    if left < CERTIFICATE_SOON {
+        return Verdict::warning(seen, RENEW);
+    }
+    match naming {
+        Naming::OtherHosts => Verdict::warning(
+            format!("It does not name {hostname}, the smtp.hostname of this server."),
+            "Clients that connect to that name refuse it: get a certificate for it, or set smtp.hostname to a name \
+             that the certificate has.",
+        ),
+        Naming::ThisHost | Naming::NotCompared => {
+            Verdict::ok(format!("That of the SMTP relay is good until {ends}."))
+        }
+    }
+}
+
+/// Whether a mail exchanger of others can be reached.
+pub async fn port_25(world: &World) -> Verdict {
+    let Egress::Direct { port } = world.egress.now() else {
+        return Verdict::not_checked("No mail leaves this server for mail exchangers.");
+    };
+    let Some(domain) = &world.settings.port_25_domain else {
+        return Verdict::not_checked(
+            "No domain is named whose mail exchanger could be tried: set [health] port_25_domain.",
+        );
+    };
+    let addresses = match exchangers(world, domain).await {
+        Ok(addresses) => addresses,
+        Err(unknown) => return unknown,
+    };
+    let mut reasons = Vec::new();
+    for address in addresses.into_iter().take(MAX_TRIED) {
+        let address = SocketAddr::new(address, port);
+        match greeting(address, &world.settings.source_addresses).await {
+            Ok(said) if said.starts_with("220") => {
+                return Verdict::ok(format!("{address}, of {domain}, greets this server."));
+            }
+            Ok(said) => {
+                return Verdict::warning(
+                    format!("{address}, of {domain}, was reached and greets with: {said}"),
+                    "Connections leave this machine; read why that server does not want them.",
+                );
+            }
+            Err(error) => reasons.push(format!("{address}: {error}")),
+        }
+    }
+    Verdict::failing(
+        format!("No mail exchanger of {domain} can be reached: {}.", reasons.join("; ")),
+        "Ask your hosting provider to open outgoing connections to port 25, look at the firewall, or send through a \
+         smarthost: [delivery] route.",
+    )
+}
+
+/// The addresses of a domain's mail exchangers, the preferred ones first.
+async fn exchangers(world: &World, domain: &str) -> Result<Vec<IpAddr>, Verdict> {
+    let seen = world.resolver.look_up(domain, RecordType::Mx).await;
+    if let Some(why) = unseen(&seen.outcome) {
+        let why = format!("The mail exchangers of {domain} are not known: {why}.");
+        return Err(Verdict::not_checked(why));
+    }
+    let mut hosts: Vec<(u16, &str)> = seen
+        .outcome
+        .answers()
+        .iter()
+        .filter_map(|it| it.data.split_once(' '))
+        .filter_map(|(preference, host)| Some((preference.parse().ok()?, host)))
+        .collect();
+    hosts.sort_unstable();
+    let mut found = Vec::new();
+    for (_, host) in hosts.into_iter().take(MAX_TRIED) {
+        for record_type in [RecordType::A, RecordType::Aaaa] {
+            let seen = world.resolver.look_up(host, record_type).await;
+            found.extend(seen.outcome.answers().iter().find_map(|it| it.data.parse().ok()));
+        }
+    }
+    if found.is_empty() {
+        let why = format!("{domain} has no mail exchanger with an address.");
+        return Err(Verdict::not_checked(why));
+    }
+    Ok(found)
+}
+
+/// The first line that a server says.
+async fn greeting(address: SocketAddr, sources: &[IpAddr]) -> std::io::Result<String> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    if let Some(source) = sources.iter().find(|it| it.is_ipv4() == address.is_ipv4()) {
+        socket.bind(SocketAddr::new(*source, 0))?;
+    }
+    let late = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
+    let mut stream = timeout(CONNECT_TIME, socket.connect(address)).await.map_err(late)??;
+    let mut said = [0; MAX_GREETING_BYTES];
+    let length = timeout(CONNECT_TIME, stream.read(&mut said)).await.map_err(late)??;
+    // The answer was heard; whether the server hears the end of the session changes nothing.
+    let _best_effort = stream.write_all(b"QUIT\r\n").await;
+    Ok(quoted(said.get(..length).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use waxwing_dns::DnsServer;
+    use waxwing_mx::{Behaviour, MxServer};
+
+    use super::*;
+    use crate::health::finding::State;
+    use crate::health::tests::{NOW, world};
+    use crate::health::world::Tell;
+
+    #[test]
+    fn a_certificate_is_told_before_it_ends() {
+        let day = Duration::from_hours(24);
+        let seen = |ends, naming| {
+            let view = CertificateView::Loaded { ends, naming };
+            certificate_verdict(view, NOW, "mail.example.net")
+        };
+        for (ends, state) in [
+            (NOW.before(day), State::Failing),
+            (NOW.after(day), State::Failing),
+            (NOW.after(day * 10), State::Warning),
+            (NOW.after(day * 60), State::Ok),
+        ] {
+            assert_eq!(seen(ends, Naming::ThisHost).state, state, "{ends}");
+        }
+        let other = seen(NOW.after(day * 60), Naming::OtherHosts);
+        assert!(other.state == State::Warning && other.what.contains("mail.example.net"));
+        let faulty = CertificateView::Faulty("smtp.certificate is missing".to_owned());
+        assert_eq!(certificate_verdict(faulty, NOW, "h").state, State::Failing);
+        assert_eq!(certificate_verdict(CertificateView::NotNeeded, NOW, "h").state, State::Ok);
+    }
+
+    #[tokio::test]
+    async fn a_port_that_nobody_listens_on_is_named_with_its_setting() {
+        let (open, shut) = (
+            tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port"),
+            tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port"),
+        );
+        let listener = |it: &tokio::net::TcpListener| Listener {
+            setting: "[http] listen",
+            address: it.local_addr().expect("bound"),
+        };
+        assert_eq!(closed(&listener(&open)).await, None);
+        let gone = listener(&shut);
+        drop(shut);
+        let said = closed(&gone).await.expect("nobody listens");
+        assert!(said.contains("[http] listen") && said.contains("refused"), "{said}");
+    }
+
+    #[tokio::test]
+    async fn a_blocked_port_25_is_told_from_a_server_that_greets() {
+        let (mx, dns) = (MxServer::start(Behaviour::new()), DnsServer::start().await);
+        dns.mx("probe.example", 10, "mx.probe.example");
+        dns.ip("mx.probe.example", mx.address().ip());
+        let mut world = world(&dns);
+        assert_eq!(port_25(&world).await.state, State::NotChecked, "no domain is named");
+        world.settings.port_25_domain = Some("probe.example".to_owned());
+        let port = mx.address().port();
+        world.egress = Tell::new(move || Egress::Direct { port });
+        let reached = port_25(&world).await;
+        assert_eq!(reached.state, State::Ok, "{reached:?}");
+        mx.stop();
+        let blocked = port_25(&world).await;
+        assert_eq!(blocked.state, State::Failing, "{blocked:?}");
+        assert!(blocked.todo.is_some_and(|it| it.contains("hosting provider")));
+        dns.fault("probe.example", waxwing_dns::Fault::ServFail);
+        assert_eq!(port_25(&world).await.state, State::NotChecked, "DNS fails, not the port");
+        world.egress = Tell::new(|| Egress::Elsewhere);
+        assert_eq!(port_25(&world).await.state, State::NotChecked);
+    }
+}

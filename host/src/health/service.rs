@@ -1,0 +1,275 @@
+//! What a server that runs does: its store, its queue, its sender domains, plugins and webhooks.
+
+use std::time::Duration;
+
+use url::Url;
+
+use super::finding::Verdict;
+use super::words::span;
+use super::world::{Live, World};
+use crate::clock::Timestamp;
+use crate::plugin::status::{SlotStatus, Standing};
+use crate::store::{Gauges, Integrity, StoreError, WebhookOwner, WebhookRow, WebhookState};
+
+/// Something that has been due for so long is late, or stuck.
+const QUEUE_LATE: Duration = Duration::from_mins(5);
+const QUEUE_STUCK: Duration = Duration::from_mins(30);
+/// An endpoint that has taken nothing for so long needs somebody.
+const WEBHOOK_FAILING: Duration = Duration::from_hours(1);
+/// Domains, keys and webhooks that a finding names.
+const MAX_NAMED: u32 = 20;
+/// Time for reading the whole database.
+pub const INTEGRITY_TIME: Duration = Duration::from_secs(20);
+
+const STORE_TODO: &str =
+    "Look for the error in the log; a full disk and a read-only file system are the usual causes.";
+
+fn unread(error: &StoreError) -> Verdict {
+    Verdict::not_checked(format!("The store could not be read: {error}."))
+}
+
+/// Whether the store can be written.
+pub async fn store(world: &World, live: &Live) -> Verdict {
+    match live.store.probe(world.clock.now()).await {
+        Ok(()) => Verdict::ok("Sends can be accepted."),
+        Err(error) => Verdict::failing(format!("The store cannot be written: {error}."), STORE_TODO),
+    }
+}
+
+/// Whether the database is whole.
+pub async fn integrity(live: &Live) -> Verdict {
+    match live.store.integrity(INTEGRITY_TIME).await {
+        Ok(Integrity::Sound) => Verdict::ok("All pages of the database are whole."),
+        Ok(Integrity::Damaged(faults)) => Verdict::failing(
+            format!("The database is damaged: {}.", faults.join("; ")),
+            "Stop the server, keep a copy of the data directory, and restore the last backup; the disk or the \
+             memory of this machine may be at fault.",
+        ),
+        Ok(Integrity::TooLarge) => Verdict::not_checked(format!(
+            "The database is too large to be read in {}. Read a backup of it: PRAGMA quick_check.",
+            span(INTEGRITY_TIME)
+        )),
+        Ok(Integrity::KeptByServer) => Verdict::not_checked(
+            "PostgreSQL keeps the database: its checksums and pg_amcheck say whether it is whole.",
+        ),
+        Err(error) => unread(&error),
+    }
+}
+
+/// Whether mail that is due is attempted.
+pub async fn queue(world: &World, live: &Live) -> Verdict {
+    match live.store.gauges(world.clock.now()).await {
+        Ok(gauges) => queue_verdict(gauges),
+        Err(error) => unread(&error),
+    }
+}
+
+fn queue_verdict(gauges: Gauges) -> Verdict {
+    let waiting = match gauges.waiting {
+        0 => return Verdict::ok("Nothing waits."),
+        1 => "1 message waits for its next attempt".to_owned(),
+        many => format!("{many} messages wait for their next attempt"),
+    };
+    if gauges.oldest_due < QUEUE_LATE {
+        return Verdict::ok(format!("{waiting}; none is late."));
+    }
+    let seen = format!("{waiting}; the longest has been due for {}.", span(gauges.oldest_due));
+    let todo = "The queue says for each destination what holds it up (waxwing queue list). Where it is the number of \
+                attempts at one time, raise [delivery] concurrent.";
+    if gauges.oldest_due < QUEUE_STUCK {
+        Verdict::warning(seen, todo)
+    } else {
+        Verdict::failing(seen, todo)
+    }
+}
+
+/// Domains of account holders that have lost their records. Their owners are told by events of their own: so it is
+/// never a failure of the server.
+pub async fn sender_domains(live: &Live) -> Verdict {
+    let troubled = match live.store.domains_in_trouble(MAX_NAMED).await {
+        Ok(troubled) => troubled,
+        Err(error) => return unread(&error),
+    };
+    if troubled.is_empty() {
+        return Verdict::ok("Every sender domain that was verified still has its records.");
+    }
+    let names = troubled.iter().map(|it| {
+        let standing = &it.domain.standing;
+        let missing = standing.missing.join(", ");
+        let missing = if missing.is_empty() { "records".to_owned() } else { missing };
+        format!("{} is {} (missing: {missing})", it.domain.name, standing.phase.as_str())
+    });
+    Verdict::warning(
+        format!("{}.", names.collect::<Vec<_>>().join("; ")),
+        "Their owners publish the records again; the page of each domain says which. A warned domain sends until its \
+         grace is over.",
+    )
+}
+
+/// Whether DKIM keys are older than they should be.
+pub async fn key_ages(world: &World, live: &Live) -> Verdict {
+    let Some(age) = world.settings.dkim_key_age else {
+        return Verdict::not_checked("[health] dkim_key_days is 0: no key is too old.");
+    };
+    let now = world.clock.now();
+    let old = match live.store.old_signing_keys(now.before(age), MAX_NAMED).await {
+        Ok(old) => old,
+        Err(error) => return unread(&error),
+    };
+    if old.is_empty() {
+        return Verdict::ok(format!("No DKIM key has signed for more than {}.", span(age)));
+    }
+    let mut names: Vec<String> = old
+        .iter()
+        .map(|(domain, since)| format!("{domain} (for {})", span(since.until(now))))
+        .collect();
+    names.dedup();
+    Verdict::warning(
+        format!("These domains sign with DKIM keys older than {}: {}.", span(age), names.join(", ")),
+        "Rotate them: waxwing domain rotate, or the button on the page of the domain.",
+    )
+}
+
+/// Whether every slot has what it needs.
+pub fn plugins(live: &Live) -> Verdict {
+    let slots = live.plugins.statuses().slots();
+    plugins_verdict(slots.iter().map(|(name, view)| (name.as_str(), view)))
+}
+
+fn plugins_verdict<'a>(slots: impl Iterator<Item = (&'a str, &'a SlotStatus)>) -> Verdict {
+    let (mut count, mut said, mut is_fault) = (0, Vec::new(), false);
+    let mut troubled = Vec::new();
+    for (name, view) in slots {
+        count += 1;
+        let before = said.len();
+        let rejected = view.candidate.as_ref().and_then(|it| it.rejected.as_deref());
+        if let Some(reason) = rejected {
+            said.push(format!("{name} refused a component: {}", reason.trim_end_matches('.')));
+        }
+        if view.candidate.as_ref().is_some_and(|it| it.waits.is_some()) {
+            said.push(format!("in {name} a component waits for you"));
+        }
+        if view.is_unsaved {
+            is_fault = true;
+            said.push(format!("the state of {name} could not be written to disk"));
+        }
+        if view.standing() == Standing::Empty {
+            is_fault = true;
+            said.push(format!("{name} has nothing that works"));
+        }
+        if said.len() > before {
+            troubled.push(name.to_owned());
+        }
+    }
+    if said.is_empty() {
+        return Verdict::ok(format!("All {count} slots have what they need."));
+    }
+    let seen = format!("{}.", said.join("; "));
+    let todo = "The page of the slot has the whole reason, and so has waxwing plugin list.";
+    let verdict = if is_fault { Verdict::failing(seen, todo) } else { Verdict::warning(seen, todo) };
+    Verdict { slots: troubled, ..verdict }
+}
+
+/// Whether events reach those who wait for them.
+pub async fn webhooks(world: &World, live: &Live) -> Verdict {
+    let now = world.clock.now();
+    match live.store.webhooks_in_trouble(now.before(WEBHOOK_FAILING), MAX_NAMED).await {
+        Ok(troubled) => webhooks_verdict(&troubled, now),
+        Err(error) => unread(&error),
+    }
+}
+
+/// An account's endpoint is its own matter; nobody else hears that the operator's own takes nothing.
+fn webhooks_verdict(troubled: &[WebhookRow], now: Timestamp) -> Verdict {
+    if troubled.is_empty() {
+        return Verdict::ok("Every webhook that is on takes its events.");
+    }
+    let said: Vec<String> = troubled.iter().map(|it| webhook_words(it, now)).collect();
+    let seen = format!("{}.", said.join("; "));
+    let todo = "See what the endpoint answers (waxwing webhook deliveries), mend it, and post again what was missed \
+                (waxwing webhook replay).";
+    let is_own = |it: &WebhookRow| it.owner == WebhookOwner::Server && it.state == WebhookState::Active;
+    if troubled.iter().any(is_own) {
+        Verdict::failing(seen, todo)
+    } else {
+        Verdict::warning(seen, todo)
+    }
+}
+
+fn webhook_words(row: &WebhookRow, now: Timestamp) -> String {
+    // The path of a URL is often a secret.
+    let url = Url::parse(&row.url).ok();
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or("an unreadable URL");
+    let owner = match row.owner {
+        WebhookOwner::Server => "of the server".to_owned(),
+        WebhookOwner::Account(id) => format!("of {id}"),
+    };
+    match row.state {
+        WebhookState::Disabled => format!("{} {owner} at {host} is disabled: {}", row.id, row.reason),
+        WebhookState::Active => {
+            let since = row.failing_since.map(|it| span(it.until(now)));
+            let since = since.unwrap_or_default();
+            format!("{} {owner} at {host} has taken nothing for {since}", row.id)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::health::finding::State;
+    use crate::health::tests::NOW;
+    use crate::id::WebhookId;
+
+    #[test]
+    fn mail_that_is_due_and_not_attempted_is_late_and_then_stuck() {
+        let late = |minutes| {
+            let oldest_due = Duration::from_mins(minutes);
+            queue_verdict(Gauges { oldest_due, waiting: 3, file: None })
+        };
+        assert_eq!(late(0).state, State::Ok);
+        let warning = late(10);
+        assert!(warning.state == State::Warning && warning.what.starts_with("3 messages wait"));
+        assert!(warning.todo.is_some_and(|it| it.contains("waxwing queue list")));
+        assert_eq!(late(60).state, State::Failing);
+        let idle = Gauges { oldest_due: Duration::ZERO, waiting: 0, file: None };
+        assert_eq!(queue_verdict(idle).state, State::Ok);
+    }
+
+    #[test]
+    fn a_slot_with_nothing_that_works_fails_and_is_named() {
+        let empty = SlotStatus::default();
+        let verdict = plugins_verdict([("plan-policy", &empty)].into_iter());
+        assert_eq!((verdict.state, verdict.slots), (State::Failing, vec!["plan-policy".to_owned()]));
+        let off = SlotStatus { disabled: true, ..SlotStatus::default() };
+        assert_eq!(plugins_verdict([("plan-policy", &off)].into_iter()).state, State::Ok);
+    }
+
+    #[test]
+    fn the_operators_own_webhook_weighs_more_and_no_path_of_a_url_is_shown() {
+        let row = |owner, state| WebhookRow {
+            id: WebhookId::new(NOW),
+            owner,
+            url: "https://hooks.example/s3cret".to_owned(),
+            description: String::new(),
+            types: Vec::new(),
+            secret: Vec::new(),
+            earlier: None,
+            state,
+            reason: "it was switched off".to_owned(),
+            since: NOW,
+            after_sequence: 0,
+            succeeded_at: None,
+            failing_since: Some(NOW.before(Duration::from_hours(5))),
+            created_at: NOW,
+        };
+        let account = WebhookOwner::Account(crate::id::AccountId::new(NOW));
+        let theirs = webhooks_verdict(&[row(account, WebhookState::Active)], NOW);
+        assert!(theirs.state == State::Warning && theirs.what.contains("5 h"), "{theirs:?}");
+        assert!(theirs.what.contains("hooks.example") && !theirs.what.contains("s3cret"));
+        let own = webhooks_verdict(&[row(WebhookOwner::Server, WebhookState::Active)], NOW);
+        assert_eq!(own.state, State::Failing);
+        let off = webhooks_verdict(&[row(WebhookOwner::Server, WebhookState::Disabled)], NOW);
+        assert_eq!(off.state, State::Warning);
+    }
+}

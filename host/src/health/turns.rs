@@ -1,0 +1,172 @@
+//! Which checks have turned, and whom that was told: to failing or back, where that has held for two runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::finding::{CheckName, State};
+use crate::clock::Timestamp;
+
+/// A finding must be seen so often before anybody is told: a name server that is slow once is no news.
+const HOLD_RUNS: u32 = 2;
+
+/// How a check has turned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    Failing,
+    /// It fails no more.
+    Over,
+}
+
+/// What was seen of each check, and what was told.
+#[derive(Debug, Default)]
+pub struct Turns {
+    states: BTreeMap<CheckName, (State, Timestamp)>,
+    streaks: BTreeMap<CheckName, Streak>,
+    /// The checks that were told to fail, and not yet to be over it.
+    told: BTreeSet<CheckName>,
+}
+
+/// Runs in a row in which a check failed, or did not.
+#[derive(Debug, Clone, Copy)]
+struct Streak {
+    fails: bool,
+    runs: u32,
+}
+
+impl Turns {
+    /// With the checks that an earlier start has told of.
+    #[must_use]
+    pub fn telling(names: &str) -> Self {
+        let told = names.split_whitespace().filter_map(CheckName::from_name).collect();
+        Self { told, ..Self::default() }
+    }
+
+    /// The checks that were told of, for the next start.
+    #[must_use]
+    pub fn told_names(&self) -> String {
+        let names: Vec<&str> = self.told.iter().map(|it| it.as_str()).collect();
+        names.join(" ")
+    }
+
+    /// Notes what a run saw. Answers since when it has been so, and the state before, where that was another one.
+    pub fn observe(
+        &mut self,
+        check: CheckName,
+        state: State,
+        at: Timestamp,
+    ) -> (Timestamp, Option<State>) {
+        let fails = match state {
+            State::Failing => Some(true),
+            State::Ok | State::Warning => Some(false),
+            // Nothing is known: what was last known stays.
+            State::NotChecked => None,
+        };
+        if let Some(fails) = fails {
+            let streak = self.streaks.entry(check).or_insert(Streak { fails, runs: 0 });
+            if streak.fails != fails {
+                *streak = Streak { fails, runs: 0 };
+            }
+            streak.runs = streak.runs.saturating_add(1);
+        }
+        match self.states.insert(check, (state, at)) {
+            Some((before, since)) if before == state => {
+                self.states.insert(check, (state, since));
+                (since, None)
+            }
+            Some((before, _)) => (at, Some(before)),
+            // Well at the first look is no news.
+            None => (at, Some(State::Ok)),
+        }
+    }
+
+    /// What is to be told.
+    #[must_use]
+    pub fn pending(&self) -> Vec<(CheckName, Turn)> {
+        let turned = |(check, streak): (&CheckName, &Streak)| {
+            let turn = if streak.fails { Turn::Failing } else { Turn::Over };
+            (streak.runs >= HOLD_RUNS && self.differs(*check, *streak)).then_some((*check, turn))
+        };
+        self.streaks.iter().filter_map(turned).collect()
+    }
+
+    /// Whether one more run decides something of a check.
+    #[must_use]
+    pub fn is_open(&self, check: CheckName) -> bool {
+        let streak = self.streaks.get(&check);
+        streak.is_some_and(|it| it.runs < HOLD_RUNS && self.differs(check, *it))
+    }
+
+    /// Notes that a turn was told.
+    pub fn told(&mut self, check: CheckName, turn: Turn) {
+        match turn {
+            Turn::Failing => self.told.insert(check),
+            Turn::Over => self.told.remove(&check),
+        };
+    }
+
+    fn differs(&self, check: CheckName, streak: Streak) -> bool {
+        streak.fails != self.told.contains(&check)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHECK: CheckName = CheckName::BlockLists;
+
+    fn observe(turns: &mut Turns, states: &[State]) {
+        for (minute, state) in (0..).zip(states) {
+            turns.observe(CHECK, *state, Timestamp::from_millis(minute * 60_000));
+        }
+    }
+
+    #[test]
+    fn what_holds_for_two_runs_is_told_once_and_so_is_its_end() {
+        let mut turns = Turns::default();
+        observe(&mut turns, &[State::Ok, State::Ok, State::Failing]);
+        assert!(turns.pending().is_empty() && turns.is_open(CHECK), "one more run decides");
+        observe(&mut turns, &[State::Failing]);
+        assert_eq!(turns.pending(), [(CHECK, Turn::Failing)]);
+        turns.told(CHECK, Turn::Failing);
+        observe(&mut turns, &[State::Failing, State::Failing]);
+        assert!(turns.pending().is_empty(), "never twice");
+        observe(&mut turns, &[State::Warning]);
+        assert!(turns.pending().is_empty() && turns.is_open(CHECK));
+        observe(&mut turns, &[State::Ok]);
+        assert_eq!(turns.pending(), [(CHECK, Turn::Over)]);
+        turns.told(CHECK, Turn::Over);
+        assert_eq!((turns.pending(), turns.told_names()), (Vec::new(), String::new()));
+    }
+
+    #[test]
+    fn a_check_that_flaps_or_could_not_be_made_is_not_told() {
+        let mut turns = Turns::default();
+        observe(&mut turns, &[State::Failing, State::Ok, State::Failing, State::Ok]);
+        assert!(turns.pending().is_empty());
+        let mut turns = Turns::default();
+        observe(&mut turns, &[State::Failing, State::NotChecked, State::NotChecked]);
+        assert!(turns.pending().is_empty());
+        observe(&mut turns, &[State::Failing]);
+        assert_eq!(turns.pending(), [(CHECK, Turn::Failing)], "what was known has stayed");
+    }
+
+    #[test]
+    fn the_next_start_knows_what_was_told() {
+        let mut turns = Turns::default();
+        turns.told(CHECK, Turn::Failing);
+        let mut next = Turns::telling(&format!("{} weather", turns.told_names()));
+        observe(&mut next, &[State::Failing, State::Failing]);
+        assert!(next.pending().is_empty(), "it was told before the start");
+        observe(&mut next, &[State::Ok, State::Ok]);
+        assert_eq!(next.pending(), [(CHECK, Turn::Over)]);
+    }
+
+    #[test]
+    fn a_state_has_a_beginning_and_news_are_told_once() {
+        let mut turns = Turns::default();
+        let at = |minute: i64| Timestamp::from_millis(minute * 60_000);
+        assert_eq!(turns.observe(CHECK, State::Warning, at(1)), (at(1), Some(State::Ok)));
+        assert_eq!(turns.observe(CHECK, State::Warning, at(2)), (at(1), None));
+        assert_eq!(turns.observe(CHECK, State::Ok, at(3)), (at(3), Some(State::Warning)));
+    }
+}

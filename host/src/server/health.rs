@@ -1,0 +1,291 @@
+//! Whether the server is well: what its checks look at, and who hears when one of them turns.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::data_dir::DataDir;
+use super::delivery::DeliverySetupError;
+use super::resolvers::resolver;
+use super::start_error::StartError;
+use super::tls::{self, Certificates};
+use super::{descriptors, domain_checks, relay, smtp};
+use crate::api::Api;
+use crate::api::server_mail::SystemEmail;
+use crate::clock::Clock;
+use crate::config::{self, Config};
+use crate::delivery::routing::mx::{StsFetchSettings, StsPolicyFetcher};
+use crate::delivery::routing::route::Route;
+use crate::delivery::shaping::admission::{AdmissionControl, RoutingTable};
+use crate::delivery::smtp::TlsClient;
+use crate::dns::Reach;
+use crate::health::{
+    CertificateView, Egress, Finding, Health, HealthSettings, Listener, Live, Naming, ServerView,
+    State, Tell, Turn, World,
+};
+use crate::message::address::EmailAddress;
+use crate::plugin::Plugins;
+use crate::store::{EventKind, Store};
+
+/// Under which name the store keeps what was told.
+const TOLD: &str = "health checks that were told to fail";
+
+/// The parts of a running server that its checks look at.
+#[derive(Debug)]
+pub struct Parts {
+    pub clock: Clock,
+    pub store: Store,
+    pub plugins: Arc<Plugins>,
+    pub admission: Arc<AdmissionControl>,
+    /// None where no port needs one.
+    pub certificates: Option<Arc<Certificates>>,
+    pub listeners: Vec<Listener>,
+}
+
+/// The checks of a server that runs in this process, by its configuration.
+pub fn running(config: &Config, parts: Parts) -> Result<Health, DeliverySetupError> {
+    let Parts { clock, store, plugins, admission, certificates, listeners } = parts;
+    let wanted_descriptors = descriptors::wanted(config);
+    let server =
+        ServerView::Running(Box::new(Live { store, plugins, listeners, wanted_descriptors }));
+    let egress = Tell::new(move || egress(&admission.routes.load()));
+    let (hostname, is_named) = host(config);
+    let certificate = Tell::new(move || match &certificates {
+        None => CertificateView::NotNeeded,
+        Some(live) => CertificateView::Loaded {
+            ends: live.expires_at(),
+            naming: naming(is_named, live.names(&hostname)),
+        },
+    });
+    world(config, clock, egress, certificate, server).map(Health::new)
+}
+
+/// The checks that need no running server, of the server that a configuration is for.
+pub fn offline(config: &Config) -> Result<Health, StartError> {
+    let directory = config.store.data_dir.display();
+    let server = if DataDir::unopened(&config.store.data_dir).is_held() {
+        ServerView::Silent(format!("The server that runs on {directory} does not answer."))
+    } else {
+        ServerView::Stopped(format!("No server runs on {directory}."))
+    };
+    let delivery = &config.delivery;
+    let mut routes = delivery.rules.iter().map(|it| it.route).chain([delivery.route]);
+    let egress = if routes.any(|it| it == config::Route::Direct) {
+        Egress::Direct { port: delivery.port }
+    } else {
+        Egress::Elsewhere
+    };
+    let (settings, (hostname, is_named)) = (config.smtp.clone(), host(config));
+    let certificate = Tell::new(move || {
+        if !relay::has_port(&settings) {
+            return CertificateView::NotNeeded;
+        }
+        match tls::look(&settings, &hostname) {
+            None => CertificateView::MadeAtStart,
+            Some(Ok((ends, names))) => {
+                CertificateView::Loaded { ends, naming: naming(is_named, names) }
+            }
+            Some(Err(faults)) => {
+                let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                CertificateView::Faulty(format!("{}.", faults.join("; ")))
+            }
+        }
+    });
+    let world = world(config, Clock::system(), Tell::new(move || egress), certificate, server)?;
+    Ok(Health::new(world))
+}
+
+fn world(
+    config: &Config,
+    clock: Clock,
+    egress: Tell<Egress>,
+    certificate: Tell<CertificateView>,
+    server: ServerView,
+) -> Result<World, DeliverySetupError> {
+    let (delivery, health) = (&config.delivery, &config.health);
+    // Lookups of its own: a check waits for no domain's and no delivery's.
+    let resolver = resolver(config, &clock)?;
+    let tls = TlsClient::new(delivery.ca_file.as_deref())?;
+    let fetched = StsFetchSettings {
+        reach: if delivery.allow_private { Reach::Anywhere } else { Reach::Public },
+        port: delivery.mta_sts_port,
+        ..StsFetchSettings::default()
+    };
+    let policies = StsPolicyFetcher::new(resolver.clone(), tls.verifying(), &fetched)?;
+    let names = domain_checks::check_settings(config);
+    let settings = HealthSettings {
+        hostname: host(config).0,
+        spf_include: names.spf_include,
+        return_path_host: names.return_path_host,
+        takes_reports: config.bounces.address().is_some(),
+        source_addresses: delivery.local_addresses.clone(),
+        data_dir: config.store.data_dir.clone(),
+        secrets: DataDir::unopened(&config.store.data_dir).secrets(),
+        private_key: config.smtp.private_key.clone(),
+        block_lists: health.block_lists.iter().map(|it| it.as_str().to_owned()).collect(),
+        port_25_domain: health.port_25_domain.as_ref().map(|it| it.as_str().to_owned()),
+        time_server: health.time_server.as_ref().map(|it| (it.host.clone(), it.port)),
+        dkim_key_age: health.dkim_key_age(),
+        every: health.every(),
+    };
+    Ok(World { clock, resolver, policies, settings, egress, certificate, server })
+}
+
+/// The name in EHLO, and whether the configuration says it.
+fn host(config: &Config) -> (String, bool) {
+    (smtp::hostname(&config.smtp).as_str().to_owned(), config.smtp.hostname.is_some())
+}
+
+fn naming(is_named: bool, names: bool) -> Naming {
+    match (is_named, names) {
+        (false, _) => Naming::NotCompared,
+        (true, true) => Naming::ThisHost,
+        (true, false) => Naming::OtherHosts,
+    }
+}
+
+fn egress(table: &RoutingTable) -> Egress {
+    let routes = &table.routes;
+    let mut all = routes.rules.iter().map(|it| &it.route).chain([&routes.default]);
+    if all.any(|it| matches!(it, Route::Direct)) {
+        Egress::Direct { port: table.port }
+    } else {
+        Egress::Elsewhere
+    }
+}
+
+/// Makes the checks when they are due, and tells what has turned.
+#[derive(Debug)]
+pub struct Alerts {
+    pub api: Api,
+    pub hostname: String,
+    pub notify: Vec<EmailAddress>,
+}
+
+impl Alerts {
+    /// Runs until `stop`.
+    pub async fn run(self, stop: CancellationToken) {
+        let health = &self.api.health;
+        match self.api.store.noted(TOLD).await {
+            Ok(told) => health.remember(&told.unwrap_or_default()),
+            Err(error) => {
+                tracing::warn!(%error, "cannot read which health checks were told to fail; they are told again");
+            }
+        }
+        while !stop.is_cancelled() {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = health.asked() => {}
+                () = tokio::time::sleep(health.pause()) => {
+                    // What is given up at a stop is made after the next start.
+                    let _given_up = stop.run_until_cancelled(health.check_regularly()).await;
+                }
+            }
+            self.tell().await;
+        }
+    }
+
+    async fn tell(&self) {
+        for (turn, finding) in self.api.health.turned() {
+            let (check, facts) = (finding.check.as_str(), facts(&finding));
+            let (store, now) = (&self.api.store, self.api.clock.now());
+            let recorded =
+                store.record_server_event(EventKind::ServerHealth, check, &facts, now).await;
+            if let Err(error) = recorded {
+                tracing::error!(%error, check, "cannot store the event of a health check that has turned; it is told after the next run");
+                continue;
+            }
+            Box::pin(self.mail(turn, &finding)).await;
+            let told = self.api.health.told(finding.check, turn);
+            if let Err(error) = store.note(TOLD, &told).await {
+                tracing::warn!(%error, check, "cannot note that a health check was told to have turned; the next start may tell it again");
+            }
+        }
+    }
+
+    async fn mail(&self, turn: Turn, finding: &Finding) {
+        let url = self.api.people_url.as_deref();
+        let (subject, text) = letter(turn, finding, &self.hostname, url);
+        for to in &self.notify {
+            let letter = SystemEmail::Health { subject: &subject, text: &text };
+            if let Err(error) = self.api.mail(to, &letter).await {
+                let check = finding.check.as_str();
+                tracing::error!(%error, check, "the e-mail about a health check was not sent");
+            }
+        }
+    }
+}
+
+/// What webhooks of the server get.
+fn facts(finding: &Finding) -> Value {
+    let Finding { check, verdict, since, .. } = finding;
+    json!({
+        "check": check.as_str(),
+        "title": check.title(),
+        "state": verdict.state.as_str(),
+        "what": verdict.what,
+        "why": check.why(),
+        "todo": verdict.todo,
+        "since": since.rfc3339(),
+    })
+}
+
+/// Subject and text of the e-mail about a check that has turned.
+fn letter(turn: Turn, finding: &Finding, hostname: &str, url: Option<&str>) -> (String, String) {
+    let Finding { check, verdict, since, .. } = finding;
+    let title = check.title();
+    let subject = match turn {
+        Turn::Failing => format!("{hostname}: {title} is failing"),
+        Turn::Over => format!("{hostname}: {title} is failing no more"),
+    };
+    let mut lines = vec![format!("{title}: {}", verdict.what)];
+    if verdict.state != State::Ok {
+        lines.push(format!("Why it matters: {}", check.why()));
+    }
+    lines.extend(verdict.todo.as_ref().map(|it| format!("What to do: {it}")));
+    let page = url.map(|it| format!(" See {it}/ops, or run `waxwing doctor` on the server."));
+    lines.push(format!(
+        "It has been so since {since}.{}",
+        page.unwrap_or_else(|| " Run `waxwing doctor` on the server.".to_owned())
+    ));
+    (subject, format!("{}\r\n", lines.join("\r\n\r\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Timestamp;
+    use crate::health::{CheckName, Verdict};
+
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+    fn finding(verdict: Verdict) -> Finding {
+        Finding { check: CheckName::BlockLists, verdict, since: NOW, checked_at: NOW }
+    }
+
+    #[test]
+    fn an_alert_says_what_is_wrong_why_it_matters_and_what_to_do() {
+        let failing = finding(Verdict::failing("5.9.1.7 is listed.", "Find out why first."));
+        let (subject, text) = letter(Turn::Failing, &failing, "mail.example.net", None);
+        assert_eq!(subject, "mail.example.net: Block lists is failing");
+        for part in ["5.9.1.7 is listed.", "Why it matters: ", "What to do: Find", "waxwing doctor"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(facts(&failing)["todo"], "Find out why first.");
+        let (url, well) = (Some("https://mail.example.net"), finding(Verdict::ok("Clean.")));
+        let (subject, text) = letter(Turn::Over, &well, "mail.example.net", url);
+        assert!(subject.ends_with("failing no more") && !text.contains("Why it matters"));
+        assert!(text.contains("https://mail.example.net/ops"), "{text}");
+    }
+
+    #[test]
+    fn the_checks_of_a_configuration_are_made_without_a_server() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut config = Config::default();
+        config.store.data_dir = directory.path().join("data");
+        config.dns.nameservers = vec!["127.0.0.1:1".to_owned().try_into().expect("an address")];
+        offline(&config).expect("it needs nothing");
+        assert!(!config.store.data_dir.exists(), "and makes nothing");
+    }
+}
