@@ -77,6 +77,14 @@ enum Occasion {
     Asked,
 }
 
+/// A check of a run.
+#[derive(Debug)]
+enum Made {
+    Now(CheckName, Verdict),
+    /// By an earlier run, and still good.
+    Before(Finding),
+}
+
 impl Health {
     #[must_use]
     pub fn new(world: World) -> Self {
@@ -86,7 +94,7 @@ impl Health {
 
     /// Takes over which checks an earlier start has told of, as [`Self::told`] answered it.
     pub fn remember(&self, told: &str) {
-        self.seen().turns = Turns::telling(told);
+        self.seen().turns.remember(told);
     }
 
     /// What was found last; the first caller after a start waits until something is.
@@ -156,22 +164,26 @@ impl Health {
             let kept = self.kept(check, occasion);
             async move {
                 match kept {
-                    Some(kept) => (check, kept.verdict, Some(kept.checked_at)),
-                    None => (check, checked(&self.world, check).await, None),
+                    Some(kept) => Made::Before(kept),
+                    None => Made::Now(check, checked(&self.world, check).await),
                 }
             }
         });
-        let verdicts = join_all(checks).await;
+        let made = join_all(checks).await;
         let now = self.world.clock.now();
         let mut seen = self.seen();
-        let findings = verdicts.into_iter().map(|(check, verdict, kept)| {
-            // What was kept is no further observation.
-            let since = match kept {
-                Some(_) => seen.report.as_ref().and_then(|it| Some(it.of(check)?.since)),
-                None => Some(observed(&mut seen.turns, check, &verdict, now)),
+        let findings = made.into_iter().map(|made| {
+            let (check, verdict) = match made {
+                // That is no further observation.
+                Made::Before(finding) => return finding,
+                Made::Now(check, verdict) => (check, verdict),
             };
-            let (since, checked_at) = (since.unwrap_or(now), kept.unwrap_or(now));
-            Finding { check, verdict, since, checked_at }
+            let (since, before) = seen.turns.observe(check, verdict.state, now);
+            // Whoever asks of a server that does not run reads the answer, and has no log.
+            if let Some(before) = before.filter(|_| self.world.live().is_ok()) {
+                log(check, &verdict, before);
+            }
+            Finding { check, verdict, since, checked_at: now }
         });
         let report = Arc::new(Report { at: now, findings: findings.collect() });
         report.findings.iter().for_each(measure);
@@ -277,22 +289,16 @@ fn of_live<'a>(
     }
 }
 
-/// Notes what was seen, and writes a line where it is another state than before. Answers since when it has been so.
-fn observed(turns: &mut Turns, check: CheckName, verdict: &Verdict, now: Timestamp) -> Timestamp {
-    let (since, before) = turns.observe(check, verdict.state, now);
-    if let Some(before) = before {
-        log(check, verdict, before);
-    }
-    since
-}
-
+/// Writes a line about a check that is in another state than before.
 fn log(check: CheckName, verdict: &Verdict, before: State) {
     let (name, what, todo) = (check.as_str(), verdict.what.as_str(), verdict.todo.as_deref());
     let was_troubled = matches!(before, State::Failing | State::Warning);
     match verdict.state {
         State::Failing => tracing::error!(check = name, what, todo, "a health check fails"),
         State::Warning => tracing::warn!(check = name, what, todo, "a health check warns"),
-        State::Ok if was_troubled => tracing::info!(check = name, what, "a health check is well again"),
+        State::Ok if was_troubled => {
+            tracing::info!(check = name, what, "a health check is well again");
+        }
         State::NotChecked if was_troubled => {
             tracing::info!(check = name, what, "a health check that was not well could not be made");
         }

@@ -97,7 +97,7 @@ impl<'a> Browser<'a> {
     }
 
     /// Sends a form with the token of the session.
-    async fn submit(&mut self, path: &str, fields: &[(&str, &str)]) -> Page {
+    pub async fn submit(&mut self, path: &str, fields: &[(&str, &str)]) -> Page {
         let token = self.form_token().await;
         let mut all = vec![("form", token.as_str())];
         all.extend(fields);

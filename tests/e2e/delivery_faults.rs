@@ -5,6 +5,7 @@ mod bounced;
 mod disk;
 mod kill;
 mod recovery;
+mod unwell;
 mod why;
 
 use serde_json::{Value, json};

@@ -20,6 +20,7 @@ mod documents;
 mod domains;
 mod errors;
 mod first_send;
+mod health;
 mod http_bounds;
 mod idempotency;
 mod keys;

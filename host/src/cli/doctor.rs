@@ -89,7 +89,8 @@ mod tests {
     #[test]
     fn what_fails_stands_first_with_why_and_what_to_do() {
         let finding = |check: &str, state: &str, todo: Option<&str>| {
-            json!({"check": check, "title": check, "state": state, "what": "Seen.", "why": "Because.", "todo": todo})
+            let (what, why) = ("Seen.", "Because.");
+            json!({"check": check, "title": check, "state": state, "what": what, "why": why, "todo": todo})
         };
         let report = json!({"status": "failing", "findings": [
             finding("Disk", "ok", None),

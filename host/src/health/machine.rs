@@ -66,7 +66,8 @@ pub async fn descriptors(world: &World) -> Verdict {
     };
     let limit = getrlimit(Resource::Nofile).current;
     let counted = tokio::task::spawn_blocking(|| {
-        std::fs::read_dir(OPEN_FILES).map(Iterator::count).ok().and_then(|it| u64::try_from(it).ok())
+        let open = std::fs::read_dir(OPEN_FILES).map(Iterator::count).ok()?;
+        u64::try_from(open).ok()
     });
     descriptors_verdict(counted.await.ok().flatten(), limit, wanted)
 }

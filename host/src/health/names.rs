@@ -94,6 +94,25 @@ pub async fn addresses_of(resolver: &Resolver, host: &str) -> Result<Vec<IpAddr>
     }
 }
 
+/// The hosts of the MX records of a name, the preferred ones first.
+///
+/// # Errors
+/// None can be seen, and why.
+pub async fn exchangers_of(resolver: &Resolver, name: &str) -> Result<Vec<String>, &'static str> {
+    let seen = resolver.look_up(name, RecordType::Mx).await;
+    if let Some(why) = unseen(&seen.outcome) {
+        return Err(why);
+    }
+    let records = seen.outcome.answers().iter().filter_map(|it| it.data.split_once(' '));
+    // A null MX is no host.
+    let mut hosts: Vec<(u16, &str)> = records
+        .filter(|(_, host)| *host != ".")
+        .filter_map(|(preference, host)| Some((preference.parse().ok()?, host)))
+        .collect();
+    hosts.sort_unstable();
+    Ok(hosts.into_iter().map(|(_, host)| host.to_owned()).collect())
+}
+
 /// The labels of an address from its last part to its first, as they stand before `in-addr.arpa`, `ip6.arpa` and the
 /// names of block lists.
 pub fn reversed(address: IpAddr) -> String {
@@ -202,13 +221,14 @@ pub async fn reports_mx(world: &World) -> Verdict {
             "This server does not listen for bounces and complaints: [bounces] listen is off.",
         );
     }
-    let exchangers = match exchangers_of(world, host).await {
+    let exchangers = match exchangers_of(&world.resolver, host).await {
         Ok(exchangers) => exchangers,
         Err(why) => return Verdict::not_checked(format!("The MX records of {host}: {why}.")),
     };
     let todo = format!("Publish {host} MX 10 {}.", settings.hostname);
     if exchangers.is_empty() {
-        return Verdict::failing(format!("{host}, where return paths lead, has no MX record."), todo);
+        let seen = format!("{host}, where return paths lead, has no MX record.");
+        return Verdict::failing(seen, todo);
     }
     let mut own = addresses_of(&world.resolver, &settings.hostname).await.unwrap_or_default();
     own.extend(&settings.source_addresses);
@@ -223,17 +243,8 @@ pub async fn reports_mx(world: &World) -> Verdict {
         exchangers.join(", "),
         settings.hostname
     );
-    Verdict::warning(seen, format!("{todo} Where a relay stands before this server, all may be well."))
-}
-
-/// The hosts of the MX records of a name.
-async fn exchangers_of(world: &World, name: &str) -> Result<Vec<String>, &'static str> {
-    let seen = world.resolver.look_up(name, RecordType::Mx).await;
-    if let Some(why) = unseen(&seen.outcome) {
-        return Err(why);
-    }
-    let hosts = seen.outcome.answers().iter().filter_map(|it| it.data.split_once(' '));
-    Ok(hosts.map(|(_, host)| host.to_owned()).filter(|it| it != ".").collect())
+    let todo = format!("{todo} Where a relay stands before this server, all may be well.");
+    Verdict::warning(seen, todo)
 }
 
 /// Whether the MTA-STS policy of the host of return paths, where it announces one, can be read and names its hosts.
@@ -264,7 +275,7 @@ pub async fn mta_sts(world: &World) -> Verdict {
             );
         }
     };
-    let exchangers = match exchangers_of(world, host).await {
+    let exchangers = match exchangers_of(&world.resolver, host).await {
         Ok(exchangers) => exchangers,
         Err(why) => return Verdict::not_checked(format!("The MX records of {host}: {why}.")),
     };

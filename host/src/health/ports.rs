@@ -9,10 +9,10 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
 use super::finding::Verdict;
-use super::words::{quoted, span, unseen};
+use super::names::{addresses_of, exchangers_of};
+use super::words::{quoted, span};
 use super::world::{CertificateView, Egress, Listener, Naming, ServerView, World};
 use crate::clock::Timestamp;
-use crate::dns::RecordType;
 
 /// For a connection, and for a greeting.
 const CONNECT_TIME: Duration = Duration::from_secs(3);
@@ -140,27 +140,17 @@ pub async fn port_25(world: &World) -> Verdict {
     )
 }
 
-/// The addresses of a domain's mail exchangers, the preferred ones first.
+/// Addresses of a domain's mail exchangers, of the preferred ones first.
 async fn exchangers(world: &World, domain: &str) -> Result<Vec<IpAddr>, Verdict> {
-    let seen = world.resolver.look_up(domain, RecordType::Mx).await;
-    if let Some(why) = unseen(&seen.outcome) {
-        let why = format!("The mail exchangers of {domain} are not known: {why}.");
-        return Err(Verdict::not_checked(why));
-    }
-    let mut hosts: Vec<(u16, &str)> = seen
-        .outcome
-        .answers()
-        .iter()
-        .filter_map(|it| it.data.split_once(' '))
-        .filter_map(|(preference, host)| Some((preference.parse().ok()?, host)))
-        .collect();
-    hosts.sort_unstable();
+    let hosts = exchangers_of(&world.resolver, domain).await.map_err(|why| {
+        Verdict::not_checked(format!("The mail exchangers of {domain} are not known: {why}."))
+    })?;
     let mut found = Vec::new();
-    for (_, host) in hosts.into_iter().take(MAX_TRIED) {
-        for record_type in [RecordType::A, RecordType::Aaaa] {
-            let seen = world.resolver.look_up(host, record_type).await;
-            found.extend(seen.outcome.answers().iter().find_map(|it| it.data.parse().ok()));
-        }
+    for host in hosts.iter().take(MAX_TRIED) {
+        let addresses = addresses_of(&world.resolver, host).await.unwrap_or_default();
+        // One of each family: several of one say the same of port 25.
+        found.extend(addresses.iter().find(|it| it.is_ipv4()));
+        found.extend(addresses.iter().find(|it| it.is_ipv6()));
     }
     if found.is_empty() {
         let why = format!("{domain} has no mail exchanger with an address.");

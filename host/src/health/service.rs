@@ -32,7 +32,9 @@ fn unread(error: &StoreError) -> Verdict {
 pub async fn store(world: &World, live: &Live) -> Verdict {
     match live.store.probe(world.clock.now()).await {
         Ok(()) => Verdict::ok("Sends can be accepted."),
-        Err(error) => Verdict::failing(format!("The store cannot be written: {error}."), STORE_TODO),
+        Err(error) => {
+            Verdict::failing(format!("The store cannot be written: {error}."), STORE_TODO)
+        }
     }
 }
 
@@ -166,7 +168,8 @@ fn plugins_verdict<'a>(slots: impl Iterator<Item = (&'a str, &'a SlotStatus)>) -
     }
     let seen = format!("{}.", said.join("; "));
     let todo = "The page of the slot has the whole reason, and so has waxwing plugin list.";
-    let verdict = if is_fault { Verdict::failing(seen, todo) } else { Verdict::warning(seen, todo) };
+    let verdict =
+        if is_fault { Verdict::failing(seen, todo) } else { Verdict::warning(seen, todo) };
     Verdict { slots: troubled, ..verdict }
 }
 
@@ -188,7 +191,8 @@ fn webhooks_verdict(troubled: &[WebhookRow], now: Timestamp) -> Verdict {
     let seen = format!("{}.", said.join("; "));
     let todo = "See what the endpoint answers (waxwing webhook deliveries), mend it, and post again what was missed \
                 (waxwing webhook replay).";
-    let is_own = |it: &WebhookRow| it.owner == WebhookOwner::Server && it.state == WebhookState::Active;
+    let is_own =
+        |it: &WebhookRow| it.owner == WebhookOwner::Server && it.state == WebhookState::Active;
     if troubled.iter().any(is_own) {
         Verdict::failing(seen, todo)
     } else {
@@ -205,7 +209,9 @@ fn webhook_words(row: &WebhookRow, now: Timestamp) -> String {
         WebhookOwner::Account(id) => format!("of {id}"),
     };
     match row.state {
-        WebhookState::Disabled => format!("{} {owner} at {host} is disabled: {}", row.id, row.reason),
+        WebhookState::Disabled => {
+            format!("{} {owner} at {host} is disabled: {}", row.id, row.reason)
+        }
         WebhookState::Active => {
             let since = row.failing_since.map(|it| span(it.until(now)));
             let since = since.unwrap_or_default();
@@ -240,7 +246,8 @@ mod tests {
     fn a_slot_with_nothing_that_works_fails_and_is_named() {
         let empty = SlotStatus::default();
         let verdict = plugins_verdict([("plan-policy", &empty)].into_iter());
-        assert_eq!((verdict.state, verdict.slots), (State::Failing, vec!["plan-policy".to_owned()]));
+        assert_eq!(verdict.state, State::Failing);
+        assert_eq!(verdict.slots, ["plan-policy"]);
         let off = SlotStatus { disabled: true, ..SlotStatus::default() };
         assert_eq!(plugins_verdict([("plan-policy", &off)].into_iter()).state, State::Ok);
     }

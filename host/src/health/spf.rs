@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use futures_util::future::BoxFuture;
 
 use super::finding::Verdict;
-use super::names::{addresses_of, sending_addresses};
+use super::names::{addresses_of, exchangers_of, sending_addresses};
 use super::words::unseen;
 use super::world::World;
 use crate::account::ip_network::IpNetwork;
@@ -154,7 +154,7 @@ impl Walk<'_> {
                 let target = plain(term, target)?;
                 self.count()?;
                 let hosts = if kind.eq_ignore_ascii_case("mx") {
-                    self.exchangers(&target).await?
+                    exchangers_of(self.resolver, &target).await.map_err(SpfFault::Unseen)?
                 } else {
                     vec![target]
                 };
@@ -187,19 +187,10 @@ impl Walk<'_> {
         }
     }
 
-    async fn exchangers(&self, name: &str) -> Result<Vec<String>, SpfFault> {
-        let seen = self.resolver.look_up(name, RecordType::Mx).await;
-        if let Some(why) = unseen(&seen.outcome) {
-            return Err(SpfFault::Unseen(why));
-        }
-        let hosts = seen.outcome.answers().iter().filter_map(|it| it.data.split_once(' '));
-        let most = usize::try_from(MAX_LOOKUPS).unwrap_or(usize::MAX);
-        Ok(hosts.map(|(_, host)| host.to_owned()).take(most).collect())
-    }
-
     /// Whether the address is one of these hosts', or in a network of that size around one.
     async fn is_among(&self, hosts: &[String], prefix: Option<&str>) -> Result<bool, SpfFault> {
-        for host in hosts {
+        let most = usize::try_from(MAX_LOOKUPS).unwrap_or(usize::MAX);
+        for host in hosts.iter().take(most) {
             let found = addresses_of(self.resolver, host).await.map_err(SpfFault::Unseen)?;
             let around = |it: &IpAddr| match prefix {
                 Some(prefix) if it.is_ipv4() == self.address.is_ipv4() => {

@@ -73,7 +73,8 @@ async fn offset(
     let asked = clock.now();
     socket.send(&question).await?;
     let mut answer = [0; PACKET];
-    let length = timeout(ANSWER_TIME, socket.recv(&mut answer)).await.map_err(|_| NoTime::Silent)??;
+    let received = timeout(ANSWER_TIME, socket.recv(&mut answer)).await;
+    let length = received.map_err(|_| NoTime::Silent)??;
     let answered = clock.now();
     let theirs = if length == PACKET { time_of(&question, &answer) } else { None };
     let theirs = theirs.ok_or(NoTime::Malformed)?.millis();

@@ -33,11 +33,9 @@ struct Streak {
 }
 
 impl Turns {
-    /// With the checks that an earlier start has told of.
-    #[must_use]
-    pub fn telling(names: &str) -> Self {
-        let told = names.split_whitespace().filter_map(CheckName::from_name).collect();
-        Self { told, ..Self::default() }
+    /// Takes over the checks that an earlier start has told of.
+    pub fn remember(&mut self, names: &str) {
+        self.told.extend(names.split_whitespace().filter_map(CheckName::from_name));
     }
 
     /// The checks that were told of, for the next start.
@@ -154,7 +152,8 @@ mod tests {
     fn the_next_start_knows_what_was_told() {
         let mut turns = Turns::default();
         turns.told(CHECK, Turn::Failing);
-        let mut next = Turns::telling(&format!("{} weather", turns.told_names()));
+        let mut next = Turns::default();
+        next.remember(&format!("{} weather", turns.told_names()));
         observe(&mut next, &[State::Failing, State::Failing]);
         assert!(next.pending().is_empty(), "it was told before the start");
         observe(&mut next, &[State::Ok, State::Ok]);

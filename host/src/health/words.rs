@@ -55,7 +55,8 @@ mod tests {
         assert_eq!(size(512), "0.5 KiB");
         assert_eq!(size(5 << 20), "5.0 MiB");
         assert_eq!(size(3 << 40), "3.0 TiB");
-        for (seconds, said) in [(90, "90 s"), (240, "4 min"), (7_200, "2 h"), (864_000, "10 days")] {
+        for (seconds, said) in [(90, "90 s"), (240, "4 min"), (7_200, "2 h"), (864_000, "10 days")]
+        {
             assert_eq!(span(Duration::from_secs(seconds)), said);
         }
     }

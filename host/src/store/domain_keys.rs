@@ -73,15 +73,16 @@ impl Store {
         rows.iter().map(key).collect()
     }
 
-    /// Domains that sign with a key since before that moment, and since when; the oldest first.
+    /// Domains that have signed with one key since before that moment, and since when; the oldest first.
     pub async fn old_signing_keys(
         &self,
         before: Timestamp,
         limit: u32,
     ) -> Result<Vec<(String, Timestamp)>, StoreError> {
         let rows = sql("-- old_signing_keys
-             SELECT d.name, k.since FROM dkim_keys k JOIN domains d ON d.id = k.domain_id
-             WHERE k.phase = 'signing' AND k.since <= $1 ORDER BY k.since, d.name LIMIT $2")
+             SELECT d.name, min(k.since) AS since FROM dkim_keys k JOIN domains d ON d.id = k.domain_id
+             WHERE k.phase = 'signing' AND k.since <= $1
+             GROUP BY d.id, d.name ORDER BY min(k.since), d.name LIMIT $2")
         .bind(before.millis())
         .bind(limit)
         .all(&self.db.pages)

@@ -19,10 +19,10 @@ const BOUND: Duration = Duration::from_mins(1);
 const SIZE: &str = "size=96m";
 
 /// A small disk in the place of a directory; what was in the directory is on it.
-struct SmallDisk(PathBuf);
+pub struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    fn in_place_of(directory: &Path) -> Self {
+    pub fn in_place_of(directory: &Path) -> Self {
         let aside = directory.with_extension("aside");
         fs::rename(directory, &aside).expect("moved aside");
         fs::create_dir(directory).expect("a directory");
@@ -38,7 +38,7 @@ impl SmallDisk {
     }
 
     /// Leaves no room at all.
-    fn fill(&self) {
+    pub fn fill(&self) {
         let mut filler = File::options().create(true).append(true).open(self.filler());
         let filler = filler.as_mut().expect("a file");
         for size in [1 << 20, 4_096] {
@@ -46,7 +46,7 @@ impl SmallDisk {
         }
     }
 
-    fn free(&self) {
+    pub fn free(&self) {
         fs::remove_file(self.filler()).expect("there is room again");
     }
 

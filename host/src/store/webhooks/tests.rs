@@ -408,3 +408,43 @@ async fn no_webhook_fails_since_a_day_that_is_to_come() {
     let webhook = bench.store.webhook(id).await.expect("read").expect("there");
     assert_eq!(webhook.failing_since, Some(bench.now));
 }
+
+#[tokio::test]
+async fn webhooks_that_take_nothing_and_the_operators_that_are_off_are_found() {
+    let bench = Bench::new().await;
+    let _well = bench.webhook().await;
+    let failing = bench.webhook().await;
+    let hour = Duration::from_hours(1);
+    let found = async || {
+        let before = bench.now.before(hour);
+        let rows = bench.store.webhooks_in_trouble(before, 20).await.expect("readable");
+        rows.iter().map(|it| it.id).collect::<Vec<_>>()
+    };
+    for (ago, is_troubled) in [(hour / 2, false), (hour * 2, true)] {
+        sql("UPDATE webhooks SET failing_since = $1 WHERE id = $2")
+            .bind(bench.now.before(ago).millis())
+            .bind(failing)
+            .run(&bench.store.db.writer)
+            .await
+            .expect("written");
+        assert_eq!(found().await.contains(&failing), is_troubled, "{ago:?}");
+    }
+    let own = WebhookId::new(bench.now);
+    let new = NewWebhook {
+        id: own,
+        owner: WebhookOwner::Server,
+        url: "https://example.com/".to_owned(),
+        description: String::new(),
+        types: Vec::new(),
+        secret: vec![1],
+    };
+    let added = bench.store.add_webhook(&new, bench.now, whatever_stands).await;
+    added.expect("stored").expect("added");
+    assert_eq!(found().await, [failing], "it is on");
+    let off = Some((WebhookState::Disabled, "switched off".to_owned()));
+    for id in [own, failing] {
+        let change = WebhookChange { state: off.clone(), ..WebhookChange::default() };
+        bench.store.change_webhook(id, &change, bench.now).await.expect("changed");
+    }
+    assert_eq!(found().await, [own], "an account may switch its own off");
+}

@@ -111,3 +111,17 @@ async fn a_rotation_is_looked_at_as_often_as_a_new_domain() {
     let begun = fixture.verifier.rotate(details).await.expect("begun");
     assert!(pause(&fixture, &begun).expect("looked at") < 2 * Duration::from_mins(1));
 }
+
+#[tokio::test]
+async fn a_key_is_old_by_the_time_that_it_has_signed() {
+    let fixture = Fixture::new().await;
+    fixture.verified("example.com").await;
+    let old = async |days: u32| {
+        let before = fixture.clock.now().before(days * DAY);
+        let found = fixture.verifier.store.old_signing_keys(before, 20).await.expect("readable");
+        found.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    assert_eq!(old(365).await, Vec::<String>::new());
+    fixture.clock.advance(400 * DAY);
+    assert_eq!(old(365).await, ["example.com"], "one line for both of its keys");
+}
