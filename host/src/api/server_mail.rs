@@ -1,5 +1,5 @@
-//! System e-mails (invitations, password resets, alerts). They pass the journey like every other message, submitted with the
-//! operator's API key, `[people] mail_key` (decision 0057).
+//! System e-mails (invitations, password resets, alerts). They pass the journey like every other message, submitted with
+//! the operator's API key, `[people] mail_key` (decision 0057).
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;

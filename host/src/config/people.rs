@@ -11,7 +11,7 @@ use super::violations::Violations;
 pub struct People {
     /// Where people reach the dashboard, as in `https://mail.example.com`: links in e-mails begin with it.
     pub url: Option<String>,
-    /// The API key with which the server sends invitations and password resets, with the scope `send`, best as
+    /// The API key with which the server sends invitations, password resets and alerts, with the scope `send`, best as
     /// `WAXWING_PEOPLE__MAIL_KEY`. Its account needs a sender, and only operators may be in it: whoever reads its
     /// messages reads the links. Without a key the pages show an invitation's link, to be handed over.
     #[serde(skip_serializing)]

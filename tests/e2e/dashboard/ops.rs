@@ -157,6 +157,7 @@ async fn a_plugin_is_activated_and_rolled_back_by_page() {
     until_async("the component waits", Duration::from_mins(2), waits).await;
     let page = browser.get(&path).await;
     assert!(page.html.contains("Waits for you"), "{}", page.html);
+    browser.submit("/ops/check", &[]).await;
     let health = browser.get("/ops").await;
     assert!(health.html.contains("a component waits for you"), "{}", health.html);
     assert!(health.html.contains(&format!("<a href=\"{path}\">{PLAN}</a>")), "{}", health.html);

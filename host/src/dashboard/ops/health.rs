@@ -11,7 +11,6 @@ use crate::dashboard::guard::Theme;
 use crate::dashboard::response::{Failure, page, sentence, to};
 use crate::dashboard::state::Dashboard;
 use crate::dashboard::words::When;
-use crate::fair_share::ShareOwner;
 use crate::health::{Finding, State as HealthState};
 use crate::management::settings::Setting;
 
@@ -57,7 +56,6 @@ pub async fn show(
     State(dashboard): State<Dashboard>,
     Operating(visitor): Operating,
 ) -> Result<Response, Failure> {
-    let _page = dashboard.api.lists.admit(ShareOwner::Operator).await?;
     let (report, now) = (dashboard.api.health.last().await, dashboard.api.clock.now());
     let mut findings: Vec<&Finding> = report.findings.iter().collect();
     findings.sort_by_key(|it| place(it.verdict.state));

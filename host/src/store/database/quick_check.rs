@@ -28,24 +28,27 @@ pub async fn quick_check(
     options: &SqliteConnectOptions,
     within: Duration,
 ) -> Result<Integrity, StoreError> {
-    let during = || StoreError::during("integrity");
-    let mut connection = options.connect().await.map_err(during())?;
     let end = Instant::now() + within;
-    interrupt_after(&mut connection, within).await.map_err(during())?;
-    let rows = sqlx::query(QUICK_CHECK).fetch_all(&mut connection).await;
+    let said = read(options, within).await;
     let is_late = Instant::now() >= end;
-    let rows = match rows {
-        Ok(rows) => rows,
-        Err(_) if is_late => return Ok(Integrity::TooLarge),
-        Err(error) if is_damage(&error) => return Ok(Integrity::Damaged(vec![error.to_string()])),
-        Err(error) => return Err(during()(error)),
-    };
-    let said: Result<Vec<String>, sqlx::Error> = rows.iter().map(|row| row.try_get(0)).collect();
-    let said = said.map_err(during())?;
-    if said.iter().any(|it| it != "ok") {
-        return Ok(Integrity::Damaged(said));
+    match said {
+        Ok(said) if said.iter().any(|it| it != "ok") => Ok(Integrity::Damaged(said)),
+        Ok(_) | Err(_) if is_late => Ok(Integrity::TooLarge),
+        Ok(_) => Ok(Integrity::Sound),
+        Err(error) if is_damage(&error) => Ok(Integrity::Damaged(vec![error.to_string()])),
+        Err(error) => Err(StoreError::during("integrity")(error)),
     }
-    Ok(if is_late { Integrity::TooLarge } else { Integrity::Sound })
+}
+
+/// What SQLite says of the pages.
+async fn read(
+    options: &SqliteConnectOptions,
+    within: Duration,
+) -> Result<Vec<String>, sqlx::Error> {
+    let mut connection = options.connect().await?;
+    interrupt_after(&mut connection, within).await?;
+    let rows = sqlx::query(QUICK_CHECK).fetch_all(&mut connection).await?;
+    rows.iter().map(|row| row.try_get(0)).collect()
 }
 
 /// SQLITE_CORRUPT or SQLITE_NOTADB, with or without a further code in its upper bytes.
