@@ -110,109 +110,85 @@ impl CheckName {
     /// Why it matters.
     #[must_use]
     pub fn why(self) -> &'static str {
-        self.words().2
+        match self {
+            Self::Store => "A server that cannot write accepts no mail and settles no delivery.",
+            Self::Integrity => {
+                "A damaged database loses messages later, when its damaged part is read."
+            }
+            Self::Queue => {
+                "Mail that is due and not attempted reaches its recipients late: codes and links expire."
+            }
+            Self::Disk => "A server without room accepts no mail, and loses none.",
+            Self::Listeners => "A port that takes no connections refuses every client.",
+            Self::Certificate => {
+                "Clients of the SMTP relay refuse a certificate that has expired or names another host."
+            }
+            Self::Clock => {
+                "Second factors, the time stamps of webhooks and DKIM signatures are refused where the clock is wrong."
+            }
+            Self::Descriptors => {
+                "Without file descriptors the server accepts no connection and opens no file."
+            }
+            Self::FileRights => {
+                "Whoever reads the master key or the database reads every key, password and message."
+            }
+            Self::ReverseDns => {
+                "Large mailbox providers refuse mail from an address whose PTR record does not lead to a name \
+                 that leads back to the address."
+            }
+            Self::Spf => {
+                "Receivers take mail for forged where the SPF record of its envelope or of EHLO does not cover \
+                 the address that it comes from."
+            }
+            Self::ReportsMx => {
+                "Bounces and complaints come back to the host of return paths: without its MX record they are lost."
+            }
+            Self::MtaSts => {
+                "Servers that honour MTA-STS hold their reports back where the policy cannot be read or does \
+                 not name the MX host."
+            }
+            Self::Port25 => {
+                "Many providers block connections to port 25: then no mail exchanger can be reached."
+            }
+            Self::BlockLists => {
+                "Mailbox providers refuse mail from listed addresses, or put it into the folder for spam."
+            }
+            Self::SenderDomains => {
+                "A domain that has lost its records stops sending when its grace is over."
+            }
+            Self::KeyAges => {
+                "A DKIM key that is used for years may have been copied, and signs mail for whoever has it."
+            }
+            Self::Plugins => {
+                "A slot with nothing that works refuses sends, or leaves them to a broader plugin."
+            }
+            Self::Webhooks => {
+                "Programs that wait for events do not hear of bounces, complaints and failures."
+            }
+        }
     }
 
-    fn words(self) -> (&'static str, &'static str, &'static str) {
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Store => (
-                "store",
-                "Store",
-                "A server that cannot write accepts no mail and settles no delivery.",
-            ),
-            Self::Integrity => (
-                "store_integrity",
-                "Store integrity",
-                "A damaged database loses messages later, when its damaged part is read.",
-            ),
-            Self::Queue => (
-                "queue",
-                "Queue",
-                "Mail that is due and not attempted reaches its recipients late: codes and links expire.",
-            ),
-            Self::Disk => (
-                "disk",
-                "Disk",
-                "A server without room accepts no mail, and loses none.",
-            ),
-            Self::Listeners => (
-                "listeners",
-                "Listeners",
-                "A port that takes no connections refuses every client.",
-            ),
-            Self::Certificate => (
-                "certificate",
-                "Certificate",
-                "Clients of the SMTP relay refuse a certificate that has expired or names another host.",
-            ),
-            Self::Clock => (
-                "clock",
-                "Clock",
-                "Second factors, the time stamps of webhooks and DKIM signatures are refused where the clock is wrong.",
-            ),
-            Self::Descriptors => (
-                "descriptors",
-                "Open files",
-                "Without file descriptors the server accepts no connection and opens no file.",
-            ),
-            Self::FileRights => (
-                "file_rights",
-                "File rights",
-                "Whoever reads the master key or the database reads every key, password and message.",
-            ),
-            Self::ReverseDns => (
-                "reverse_dns",
-                "Reverse DNS",
-                "Large mailbox providers refuse mail from an address whose PTR record does not lead to a name \
-                 that leads back to the address.",
-            ),
-            Self::Spf => (
-                "spf",
-                "SPF",
-                "Receivers take mail for forged where the SPF record of its envelope or of EHLO does not cover \
-                 the address that it comes from.",
-            ),
-            Self::ReportsMx => (
-                "reports_mx",
-                "MX for reports",
-                "Bounces and complaints come back to the host of return paths: without its MX record they are lost.",
-            ),
-            Self::MtaSts => (
-                "mta_sts",
-                "MTA-STS",
-                "Servers that honour MTA-STS hold their reports back where the policy cannot be read or does \
-                 not name the MX host.",
-            ),
-            Self::Port25 => (
-                "port_25",
-                "Port 25 out",
-                "Many providers block connections to port 25: then no mail exchanger can be reached.",
-            ),
-            Self::BlockLists => (
-                "block_lists",
-                "Block lists",
-                "Mailbox providers refuse mail from listed addresses, or put it into the folder for spam.",
-            ),
-            Self::SenderDomains => (
-                "sender_domains",
-                "Sender domains",
-                "A domain that has lost its records stops sending when its grace is over.",
-            ),
-            Self::KeyAges => (
-                "key_ages",
-                "Key ages",
-                "A DKIM key that is used for years may have been copied, and signs mail for whoever has it.",
-            ),
-            Self::Plugins => (
-                "plugins",
-                "Plugins",
-                "A slot with nothing that works refuses sends, or leaves them to a broader plugin.",
-            ),
-            Self::Webhooks => (
-                "webhooks",
-                "Webhooks",
-                "Programs that wait for events do not hear of bounces, complaints and failures.",
-            ),
+            Self::Store => ("store", "Store"),
+            Self::Integrity => ("store_integrity", "Store integrity"),
+            Self::Queue => ("queue", "Queue"),
+            Self::Disk => ("disk", "Disk"),
+            Self::Listeners => ("listeners", "Listeners"),
+            Self::Certificate => ("certificate", "Certificate"),
+            Self::Clock => ("clock", "Clock"),
+            Self::Descriptors => ("descriptors", "Open files"),
+            Self::FileRights => ("file_rights", "File rights"),
+            Self::ReverseDns => ("reverse_dns", "Reverse DNS"),
+            Self::Spf => ("spf", "SPF"),
+            Self::ReportsMx => ("reports_mx", "MX for reports"),
+            Self::MtaSts => ("mta_sts", "MTA-STS"),
+            Self::Port25 => ("port_25", "Port 25 out"),
+            Self::BlockLists => ("block_lists", "Block lists"),
+            Self::SenderDomains => ("sender_domains", "Sender domains"),
+            Self::KeyAges => ("key_ages", "Key ages"),
+            Self::Plugins => ("plugins", "Plugins"),
+            Self::Webhooks => ("webhooks", "Webhooks"),
         }
     }
 }
