@@ -29,6 +29,7 @@ mod kept_answers;
 mod keys;
 mod message_details;
 mod message_pages;
+mod nodes;
 mod one_time_links;
 mod place;
 mod queue;
@@ -83,6 +84,9 @@ pub use invitations::{NewInvitation, RecentInvitations};
 pub use kept_answers::Origin;
 pub use message_details::{AttemptRow, MessageDetails, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
+pub use nodes::{
+    NodePhase, NodeRecord, NodeRow, NodeState, NodeTime, Registered, Renewal, Renewed,
+};
 pub use one_time_links::{LinkPurpose, LinkRow};
 pub use place::Place;
 pub use queue_view::{
@@ -114,7 +118,6 @@ pub use webhooks::{
 };
 
 use commit::KeyUse;
-pub use database::Claim;
 use database::{Database, Row, Statement, column, sql};
 use events::EventIds;
 use identities::Identities;
@@ -167,15 +170,6 @@ impl Store {
     /// nothing.
     pub async fn check(place: &Place) -> Result<(), StoreError> {
         database::check(place).await
-    }
-
-    /// Takes the database for one server until what is answered is dropped. A file belongs to whoever holds its
-    /// directory.
-    ///
-    /// # Errors
-    /// Another server works with it, or the database failed.
-    pub async fn claim(place: &Place) -> Result<Claim, StoreError> {
-        database::claim(place).await
     }
 
     /// Whether the database can be written: a full disk can still be read.

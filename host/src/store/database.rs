@@ -30,22 +30,15 @@ pub(super) use row::{
 pub(super) use sqlite::{PAGE_READERS, READERS, page_readers};
 pub(super) use statement::{Sql, Statement, each, either, inserts, sql};
 
-use sqlx::postgres::PgConnection;
-
 use crate::store::{Place, StoreError};
 
-/// Holds a database for one server.
-#[derive(Debug)]
-pub struct Claim(
-    #[expect(dead_code, reason = "the lock lasts as long as its session")] Option<PgConnection>,
-);
-
-/// Takes the database for one server, where several could reach it.
-pub(super) async fn claim(place: &Place) -> Result<Claim, StoreError> {
-    match place {
-        Place::File(_) => Ok(Claim(None)),
-        Place::Server(url) => Box::pin(postgres::claim(url)).await.map(|it| Claim(Some(it))),
-    }
+/// The newest migration that this version of the server knows for a database of that kind.
+pub(super) fn newest_migration(database: &Database) -> i64 {
+    let all = match database.file() {
+        Some(_) => &migrations::CURRENT,
+        None => &migrations::POSTGRES,
+    };
+    all.iter().map(|it| it.version).max().unwrap_or_default()
 }
 
 /// Opens the database, makes it where it is missing, and brings its schema up to date.

@@ -101,9 +101,10 @@ pub enum ServerError {
     )]
     Standby { server: String },
     #[error(
-        "another waxwing works with the database ({server}); stop it, or name another database in store.url"
+        "the node {node} (Waxwing {version}) works with this database, and has other tables than this version; stop \
+         all nodes of the other version, and start this one then"
     )]
-    InUse { server: String },
+    OtherVersion { node: String, version: String },
     #[error(
         "the user of store.url may not make tables in the database ({server}): {source}; make it the database's owner"
     )]

@@ -14,6 +14,7 @@ use super::database::{
 };
 use super::events::StateChange;
 use super::message_details::unpacked;
+use super::nodes::are_held;
 use super::recheck_at_lease::{lease_facts, return_to_queue};
 use super::settle::{end, write_states};
 use crate::clock::Timestamp;
@@ -21,7 +22,7 @@ use crate::id::{AccountId, Identifier, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
-    Due, DueLane, Lane, LaneKind, LaneStart, Lease, LeaseFacts, LeaseVerdict, RouteChoice,
+    Due, DueLane, Lane, LaneKind, LaneStart, Lease, LeaseFacts, LeaseVerdict, Lessee, RouteChoice,
 };
 
 const DUE_LANES: &str = "-- due_lanes
@@ -152,18 +153,24 @@ impl Store {
     }
 
     /// Gives back messages whose leases are over, except for those that are `under_way` in this process:
-    /// under a clock that jumped ahead their leases only seem to be over. Answers how many.
+    /// under a clock that jumped ahead their leases only seem to be over. Among several nodes each looks after its own
+    /// leases. Answers how many.
     pub async fn recover_ended_leases(
         &self,
+        of: Lessee<'_>,
         under_way: &HashSet<MessageId>,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
+        let owner = of.shares.map(|_| of.owner);
         // Nearly always there is none: that is found out without the lock of those who write.
         let ended = sql(
             "-- recover_ended_leases: look
-             SELECT message_id FROM queue WHERE lease_owner IS NOT NULL AND lease_until <= $1 LIMIT 1000",
+             SELECT message_id FROM queue
+             WHERE lease_owner IS NOT NULL AND lease_until <= $1
+               AND lease_owner = coalesce($2, lease_owner) LIMIT 1000",
         )
         .bind(now.millis())
+        .bind(owner)
         .all(&self.db.readers)
         .await?;
         let ended: Vec<MessageId> =
@@ -176,22 +183,24 @@ impl Store {
         sql("-- recover_ended_leases
              UPDATE queue SET due_at = lease_until, lease_owner = NULL, lease_until = NULL
              WHERE message_id IN (SELECT unhex(value) FROM json_each($1))
-               AND lease_owner IS NOT NULL AND lease_until <= $2")
+               AND lease_owner = coalesce($3, lease_owner) AND lease_until <= $2")
         .ids(ended)
         .bind(now.millis())
+        .bind(owner)
         .run(&self.db.writer)
         .await
     }
 
-    /// Leases those of `wanted` that are still due to `owner` until `until`, and that are sent by `decide`;
+    /// Leases those of `wanted` that are still due until `until`, and that are sent by `decide`;
     /// each is `sending` from now on. `decide` sees the facts as they are until its verdict is written; a
-    /// database with several writers may ask it again.
+    /// database with several writers may ask it again. Nothing is leased by a node that has lost one of the shares, or
+    /// whose time is over.
     ///
     /// # Errors
     /// The database failed; nothing is leased then.
     pub async fn lease_decided(
         &self,
-        owner: &str,
+        by: Lessee<'_>,
         wanted: &[MessageId],
         now: Timestamp,
         until: Timestamp,
@@ -205,13 +214,19 @@ impl Store {
              WHERE message_id IN (SELECT unhex(value) FROM json_each($4))
                AND due_at <= $3 AND lease_owner IS NULL
              RETURNING message_id, account_id, lane, attempts, first_at")
-        .bind(owner)
+        .bind(by.owner)
         .bind(until.millis())
         .bind(now.millis())
         .ids(wanted.iter().copied())
         .all(&mut tx)
         .await?;
         let lanes: BTreeSet<Lane> = claimed.iter().map(lane).collect::<Result<_, StoreError>>()?;
+        if let Some(shares) = by.shares
+            && !are_held(&mut tx, by.owner, shares, &lanes).await?
+        {
+            tx.rollback().await?;
+            return Ok(Vec::new());
+        }
         let (leases, unreadable) = read_leases(&mut tx, &claimed).await?;
         let recipients: BTreeSet<(AccountId, String)> =
             leases.iter().map(|it| (it.account_id, it.recipient.folded())).collect();

@@ -1,9 +1,10 @@
-//! PostgreSQL, for one server at a time: whoever writes takes one lock first and keeps it until the end of the
+//! PostgreSQL, for one or several servers: whoever writes takes one lock first and keeps it until the end of the
 //! transaction, so what a transaction reads stays true until it commits, as with SQLite's one writer (decision 0064).
 
 pub mod run;
 mod text;
 pub mod tx;
+mod upgrade;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -48,15 +49,11 @@ const READS: &str = "SET default_transaction_read_only = on";
 const WRITES: &str = "SET lock_timeout = 30000; SET idle_in_transaction_session_timeout = 60000; \
     SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3";
 
-/// Holds until the end of the session.
-const CLAIM: &str = "SELECT pg_try_advisory_lock(7023767254913050) AS is_free";
-const CLAIM_TRIES: u32 = 20;
-const CLAIM_PAUSE: Duration = Duration::from_millis(250);
-
 /// Connects to the server, and brings the schema up to date.
 pub async fn open(url: &str) -> Result<Database, StoreError> {
     let options = options(url)?;
     let mut connection = connect(&options).await?;
+    upgrade::refuse_beside_others(&mut connection).await?;
     migrate(&mut connection, &options).await?;
     connection.close().await.map_err(StoreError::during("open"))?;
     let pool = |connections, wait, settings: &'static str| {
@@ -99,24 +96,6 @@ pub async fn check(url: &str) -> Result<(), StoreError> {
         }
     }
     Ok(())
-}
-
-/// Takes the database for this server. One that stopped just now may not have left yet.
-pub async fn claim(url: &str) -> Result<PgConnection, StoreError> {
-    let options = options(url)?;
-    let mut connection = connect(&options).await?;
-    connection.execute(WRITES).await.map_err(StoreError::during("claim"))?;
-    for tries in (0..CLAIM_TRIES).rev() {
-        let row = sqlx::query(CLAIM).fetch_one(&mut connection).await;
-        let is_free = row.and_then(|row| row.try_get("is_free"));
-        if is_free.map_err(StoreError::during("claim"))? {
-            return Ok(connection);
-        }
-        if tries > 0 {
-            tokio::time::sleep(CLAIM_PAUSE).await;
-        }
-    }
-    Err(ServerError::InUse { server: named(&options) }.into())
 }
 
 fn options(url: &str) -> Result<PgConnectOptions, StoreError> {

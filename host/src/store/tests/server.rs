@@ -148,14 +148,20 @@ async fn two_stores_on_one_database_write_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn a_database_is_claimed_by_one_server_until_it_stops() {
-    let Some(cluster) = Cluster::shared("that PostgreSQL has one server at a time") else { return };
-    let place = Place::Server(cluster.create("claimed"));
-    let first = Store::claim(&place).await.expect("free");
-    let second = Store::claim(&place).await.expect_err("taken");
-    assert!(second.to_string().contains("another waxwing works with the database"), "{second}");
-    drop(first);
-    Store::claim(&place).await.expect("free again");
+async fn no_version_migrates_the_tables_of_nodes_that_do_not_know_the_new_ones() {
+    let Some(cluster) = Cluster::shared("nodes of two versions on PostgreSQL") else { return };
+    let place = Place::Server(cluster.create("two_versions"));
+    let store = Store::open(place.clone()).await.expect("opens");
+    let node = super::nodes::node("one");
+    let time = NodeTime::Renewed(Duration::from_hours(1));
+    store.register_node(&node, time, NOW, interrupted).await.expect("registered");
+    Store::open(place.clone()).await.expect("a node of the same version").close().await;
+    let older = "UPDATE nodes SET migration = migration - 1";
+    sql(older).run(&store.db.writer).await.expect("written");
+    let refused = Store::open(place.clone()).await.expect_err("it would migrate").to_string();
+    assert!(refused.contains("the node one (Waxwing 1) works with this database"), "{refused}");
+    store.leave_node(node.id, NOW, interrupted).await.expect("it leaves");
+    Store::open(place).await.expect("nobody is there any more");
 }
 
 #[tokio::test]
