@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::nodes::{Held, Membership, Share, moves};
+use crate::nodes::{Held, Membership, Placed, Share, moves};
 use crate::store::{NodePhase, NodeState, Registered, Renewal, Renewed};
 
 const HOUR: Duration = Duration::from_hours(1);
-/// A node with so much time is late at once.
-const NO_TIME: Duration = Duration::ZERO;
 
 pub fn node(name: &str) -> NodeRecord {
     NodeRecord {
@@ -24,14 +22,9 @@ async fn register(store: &Store, node: &NodeRecord, time: Duration) -> Registere
     store.register_node(node, time, NOW, interrupted).await.expect("registered")
 }
 
-async fn renew_as(
-    store: &Store,
-    node: &NodeRecord,
-    time: Duration,
-    phase: NodePhase,
-) -> (Renewed, Arc<Held>) {
-    let renewal = Renewal { time, phase, skew_ms: 7 };
-    let moves = |live: &[NodeId], placed: &[_]| moves(node.id, live, placed);
+async fn renew_as(store: &Store, node: &NodeRecord, phase: NodePhase) -> (Renewed, Arc<Held>) {
+    let renewal = Renewal { time: HOUR, phase, skew_ms: 7 };
+    let moves = |live: &[NodeId], placed: &[Placed]| moves(node.id, live, placed);
     let renewed = store.renew_node(node, renewal, NOW, interrupted, moves).await.expect("renewed");
     let membership = Membership::joining();
     let until = std::time::Instant::now() + HOUR;
@@ -40,7 +33,7 @@ async fn renew_as(
 }
 
 async fn renew(store: &Store, node: &NodeRecord) -> (Renewed, Arc<Held>) {
-    renew_as(store, node, HOUR, NodePhase::Live).await
+    renew_as(store, node, NodePhase::Live).await
 }
 
 /// Leases all that is due, as a node that believes to have these shares.
@@ -129,7 +122,8 @@ async fn a_node_past_its_time_leases_and_settles_nothing() {
     let leases = lease_by(store, &dead, &held).await;
     let [lease] = leases.as_slice() else { panic!("{leases:?}") };
     register(store, &alive, HOUR).await;
-    renew_as(store, &dead, NO_TIME, NodePhase::Live).await;
+    let late = sql("UPDATE nodes SET seen_until = 0 WHERE name = 'dead'");
+    assert_eq!(late.run(&store.db.writer).await.expect("written"), 1);
     assert_eq!(state(store, &dead).await, NodeState::Late);
     assert!(lease_by(store, &dead, &held).await.is_empty(), "its time is over");
 
@@ -155,11 +149,11 @@ async fn a_node_that_drains_gives_its_shares_away_and_finishes_its_leases() {
     register(store, &leaving, HOUR).await;
     let (_, held) = renew(store, &leaving).await;
     let leases = lease_by(store, &leaving, &held).await;
-    let (alone, _) = renew_as(store, &leaving, HOUR, NodePhase::Draining).await;
+    let (alone, _) = renew_as(store, &leaving, NodePhase::Draining).await;
     assert_eq!(alone.shares.len(), 64, "there is nobody to give them to");
 
     register(store, &staying, HOUR).await;
-    let (given, _) = renew_as(store, &leaving, HOUR, NodePhase::Draining).await;
+    let (given, _) = renew_as(store, &leaving, NodePhase::Draining).await;
     assert!(given.shares.is_empty() && given.live == 1, "{given:?}");
     let (taken, _) = renew(store, &staying).await;
     assert_eq!((taken.shares.len(), taken.recovered), (64, 0), "its leases last");
