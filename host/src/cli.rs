@@ -11,6 +11,7 @@ mod domain;
 mod error;
 mod key;
 mod message;
+mod nodes;
 mod open;
 mod output;
 mod plugin;
@@ -70,6 +71,8 @@ enum Command {
     /// List, show, cancel, retry and resend messages; suppress an address
     #[command(subcommand)]
     Message(message::MessageCommand),
+    /// List the servers that work with the database, and for a day those that are gone
+    Nodes(nodes::Nodes),
     /// Inspect the queue: which destinations have waiting mail, and why
     #[command(subcommand)]
     Queue(queue::QueueCommand),
@@ -133,6 +136,7 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Domain(command) => Box::pin(domain::run(command)).await,
         Command::Plugin(command) => Ok(Box::pin(plugin::run(command)).await?),
         Command::Message(command) => message::run(command).await,
+        Command::Nodes(command) => nodes::run(command).await,
         Command::Queue(command) => queue::run(command).await,
         Command::Suppression(command) => suppression::run(command).await,
         Command::Webhook(command) => Box::pin(webhook::run(command)).await,

@@ -16,6 +16,7 @@ mod lifecycle;
 mod limits;
 mod listeners;
 pub mod master_key;
+mod membership;
 pub mod plugins;
 mod relay;
 mod reload;

@@ -10,6 +10,7 @@ mod health;
 mod key;
 mod management;
 mod message;
+mod node;
 mod operator;
 mod page;
 mod plan;
@@ -37,6 +38,7 @@ pub use management::{
     ChangeAccount, ChangeKey, ChangeOwnAccount, CreateAccount, CreateGrant, CreateKey,
 };
 pub use message::{Attempt, AttemptList, Event, EventList, Message, MessagePage, MessageSummary};
+pub use node::{Node, NodeList};
 pub use operator::{DecisionRecord, Installed, LogPage, Slot, SlotSettings};
 pub use page::{Listing, Page};
 pub use plan::PlanList;

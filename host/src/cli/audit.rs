@@ -52,7 +52,7 @@ const CHANGES: [(&str, &str); 34] = [
 ];
 /// Commands that ask a running server, which writes it down itself, change no store, or only look.
 #[cfg(test)]
-const NO_CHANGES: [&str; 59] = [
+const NO_CHANGES: [&str; 60] = [
     "account list",
     "account show",
     "check",
@@ -69,6 +69,7 @@ const NO_CHANGES: [&str; 59] = [
     "message raw",
     "message resend",
     "message show",
+    "nodes",
     "plugin activate",
     "plugin bench",
     "plugin build",

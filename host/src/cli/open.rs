@@ -42,6 +42,8 @@ pub struct Target {
 pub struct Opened {
     pub store: Store,
     pub clock: Clock,
+    /// Whether a server runs on the data directory.
+    pub is_served: bool,
     config: Config,
     data: DataDir,
 }
@@ -91,11 +93,11 @@ impl Target {
         }
         let store = Store::open(data.place(&config.store)?).await?;
         // What is said here stands above what a server has saved, unless that server runs.
-        let runs = matches!(data.lock(), Err(DataDirError::Locked { .. }));
-        if runs || (self.config.is_none() && !is_configured()) {
+        let is_served = matches!(data.lock(), Err(DataDirError::Locked { .. }));
+        if is_served || (self.config.is_none() && !is_configured()) {
             server::cli_settings::load_saved(&mut config, &store).await?;
         }
-        Ok(Opened { store, clock: Clock::system(), config, data })
+        Ok(Opened { store, clock: Clock::system(), is_served, config, data })
     }
 }
 

@@ -14,7 +14,7 @@ pub struct Store {
     /// The directory of the database, the master key and the caches.
     pub data_dir: PathBuf,
     /// A database of PostgreSQL 15 or later, as in `postgres://user:password@host:5432/waxwing`, in place of the one in
-    /// the directory. For one server.
+    /// the directory. Several servers may share it: see `[node]`.
     #[serde(skip_serializing)]
     pub url: Option<Secret>,
     /// Memory for published templates, in bytes of their texts; a template that is not in memory is read again when it

@@ -20,6 +20,7 @@ const LOCK: &str = "lock";
 const TLS: &str = "tls";
 const MASTER_KEY: &str = "master.key";
 const CONTROL: &str = "control.json";
+const IDENTITY: &str = "identity";
 
 #[derive(Debug, Clone)]
 pub struct DataDir(PathBuf);
@@ -139,6 +140,23 @@ impl DataDir {
             Err(TryLockError::WouldBlock) => Err(DataDirError::Locked { path: self.0.clone() }),
             Err(TryLockError::Error(source)) => Err(DataDirError::Io { path, source }),
         }
+    }
+
+    /// What tells this directory from every other one, made at the first start. Whoever holds the directory's lock knows
+    /// that no earlier server with it still runs.
+    pub fn identity(&self) -> Result<String, DataDirError> {
+        let path = self.file(IDENTITY);
+        match std::fs::read_to_string(&path) {
+            Ok(text) if !text.trim().is_empty() => return Ok(text.trim().to_owned()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(DataDirError::Io { path, source }),
+        }
+        let mut bytes = [0; 16];
+        fill_random(&mut bytes);
+        let identity = format!("{:032x}", u128::from_be_bytes(bytes));
+        self.write_private(IDENTITY, identity.as_bytes())?;
+        Ok(identity)
     }
 
     /// What makes and reads return paths, by the master key.
@@ -312,6 +330,15 @@ mod tests {
         assert!(matches!(opened, Err(DataDirError::NoFile { .. })), "{opened:?}");
         let missing = directory.path().join("new");
         assert!(DataDir::check(&missing).is_empty() && !missing.exists());
+    }
+
+    #[test]
+    fn each_directory_has_an_identity_that_stays() {
+        let directories = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+        let data = directories.each_ref().map(|it| DataDir::open(it.path()).expect("opened"));
+        let identities = data.each_ref().map(|it| it.identity().expect("made"));
+        assert_eq!(data.each_ref().map(|it| it.identity().expect("read")), identities);
+        assert_ne!(identities[0], identities[1]);
     }
 
     #[test]

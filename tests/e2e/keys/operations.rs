@@ -182,6 +182,7 @@ impl Operation {
             "/v1/plugins",
             "/v1/decisions",
             "/v1/queue",
+            "/v1/nodes",
             "/v1/accounts",
             "/v1/credits/grants",
             "/v1/users",
