@@ -1,5 +1,7 @@
 //! The whole server on PostgreSQL: what it does for a sender, and what it refuses to start on.
 
+mod nodes;
+
 use std::process::Command;
 
 use reqwest::Method;
@@ -60,22 +62,6 @@ async fn a_message_is_sent_delivered_paid_told_and_shown_on_postgresql() {
     let metrics = metrics.text().await.expect("a text");
     assert!(metrics.contains("waxwing_queue_length "), "{metrics}");
     assert!(!metrics.contains("waxwing_database_bytes"), "{metrics}");
-}
-
-#[test]
-fn a_second_server_on_the_same_database_does_not_start() {
-    let Some(server) = on_postgres("taken", "that PostgreSQL has one server") else { return };
-    let other = server.scratch("other");
-    let other = other.to_str().expect("a path of UTF-8");
-    let url = Cluster::shared("the same").expect("it runs").url("taken");
-    let output = Command::new(waxwing_tests::binary())
-        .env("WAXWING_STORE__URL", url)
-        .args(["dev", "--json", "--http", "127.0.0.1:0", "--data-dir", other])
-        .output()
-        .expect("the binary runs");
-    let error = String::from_utf8(output.stderr).expect("UTF-8");
-    assert!(!output.status.success(), "{error}");
-    assert!(error.contains("another waxwing works with the database"), "{error}");
 }
 
 #[test]
