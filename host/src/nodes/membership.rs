@@ -133,11 +133,9 @@ impl Membership {
     /// The node has these shares among so many nodes, until then. Answers whether that is a change.
     pub fn renewed(&self, shares: &[(Share, Epoch)], nodes: u32, until: Instant) -> bool {
         let before = self.held();
-        let (known, is_first) = match before.shares() {
-            Some(it) => (&it.shares, it.nodes == 0),
-            None => return false,
-        };
-        let since = |share: Share, epoch: Epoch| match known.get(&share) {
+        let Some(known) = before.shares() else { return false };
+        let is_first = known.nodes == 0;
+        let since = |share: Share, epoch: Epoch| match known.shares.get(&share) {
             Some(it) if it.epoch == epoch => it.since,
             Some(_) | None => (!is_first).then(Instant::now),
         };
@@ -145,9 +143,8 @@ impl Membership {
             (share, HeldShare { epoch, since: since(share, epoch) })
         };
         let now: BTreeMap<Share, HeldShare> = shares.iter().map(held).collect();
-        let is_changed = now != *known
-            || before.shares().is_some_and(|it| it.nodes != nodes)
-            || !before.is_in_time();
+        let is_changed =
+            now != known.shares || nodes != known.nodes || !before.is_in_time();
         self.held.store(Arc::new(Held::Shares(HeldShares { shares: now, nodes, until })));
         if is_changed {
             self.changes.send_modify(|it| *it += 1);

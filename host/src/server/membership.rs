@@ -23,7 +23,7 @@ const RETRY: Duration = Duration::from_secs(1);
 /// How long the last word of a node that stops may take.
 const LEAVE_TIME: Duration = Duration::from_secs(5);
 /// A clock that is so far from the database's delays what another node has planned.
-const MAX_SKEW_MS: i64 = 2_000;
+const LARGE_SKEW_MS: i64 = 2_000;
 
 /// Why this server is no node.
 #[derive(Debug, thiserror::Error)]
@@ -252,7 +252,7 @@ impl LastRenewal {
                  way is due again"
             );
         }
-        let has_skew = skew_ms.abs() > MAX_SKEW_MS;
+        let has_skew = skew_ms.abs() > LARGE_SKEW_MS;
         if has_skew && !self.has_skew {
             tracing::warn!(
                 skew_ms,
