@@ -17,6 +17,7 @@ mod plugin;
 mod publish_folder;
 mod queue;
 mod serve;
+mod shell;
 mod suppression;
 mod sync_error;
 mod template;
@@ -79,6 +80,10 @@ enum Command {
     /// Make, list, change, test and replay webhooks
     #[command(subcommand)]
     Webhook(webhook::WebhookCommand),
+    /// Print the completions of a shell: bash, zsh, fish and others
+    Completions(shell::Completions),
+    /// Write a manual page for each command
+    Man(shell::ManualPages),
     /// Compile a component for the server that is this process's parent
     #[command(name = compiler::CHILD_SUBCOMMAND, hide = true)]
     CompilePlugin { memory_bytes: u64, seconds: u64 },
@@ -136,6 +141,8 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Queue(command) => queue::run(command).await,
         Command::Suppression(command) => suppression::run(command).await,
         Command::Webhook(command) => Box::pin(webhook::run(command)).await,
+        Command::Completions(it) => shell::complete(&it, Cli::command()),
+        Command::Man(it) => shell::manual(&it, Cli::command()),
         // It has run before there was a runtime.
         Command::CompilePlugin { .. } => Ok(()),
     }

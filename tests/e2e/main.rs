@@ -30,6 +30,7 @@ mod messages;
 mod openapi_fuzz;
 mod ops;
 mod order_of_checks;
+mod packaging;
 mod plugin_tools;
 mod plugin_languages;
 mod plugins;

@@ -137,6 +137,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "descriptors",
                 "directory",
                 "resolvers",
+                "service_manager",
                 "settings",
                 "tasks",
                 "tcp_listener",

@@ -17,7 +17,7 @@ use super::start_error::StartError;
 use super::tasks::Tasks;
 use super::{
     bounces, cli_settings, dashboard, delivery, descriptors, http, master_key, plugins, relay,
-    webhooks,
+    service_manager, webhooks,
 };
 use crate::api::client_address::{Forwarding, TrustedProxies};
 use crate::api::control_token::ControlToken;
@@ -145,6 +145,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core))?;
     core.start("deliver", worker.run(stop_core.clone()));
     core.start("retention", retention(config).run(store.clone(), clock.clone(), stop_core.clone()));
+    core.start("watchdog", service_manager::watchdog(stop_core.clone()));
     core.start("tidy", run_maintenance(limits.buckets(), metrics.clone(), stop_core.clone()));
     let accept =
         Accept { facts, clock: clock.clone(), rate_limits: Arc::clone(&limits.rate_limits) };

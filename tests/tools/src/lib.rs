@@ -27,6 +27,8 @@ pub enum Need {
     Chromium,
     /// curl, with SMTP.
     Curl,
+    /// What builds Debian packages, and systemd's own analysis of a unit.
+    Debian,
     /// Go with its standard library.
     Go,
     /// msmtp, the sendmail of machines without a mail server.
@@ -76,6 +78,7 @@ impl Need {
         match self {
             Self::Chromium => &[&["chromium", "--version"]],
             Self::Curl => &[&["curl", "--version"]],
+            Self::Debian => &[&["dpkg-deb", "--version"], &["systemd-analyze", "--version"]],
             Self::Go => &[&["go", "version"]],
             Self::Msmtp => &[&["msmtp", "--version"]],
             Self::Node => &[&["node", "--version"], &["npm", "--version"]],
@@ -107,6 +110,7 @@ impl Need {
         match self {
             Self::Chromium => "chromium is not installed",
             Self::Curl => "curl is not installed",
+            Self::Debian => "dpkg-deb or systemd-analyze is not installed",
             Self::Go => "go is not installed",
             Self::Msmtp => "msmtp is not installed",
             Self::Node => "Node.js with npm is not installed",
@@ -127,6 +131,7 @@ impl Need {
         match self {
             Self::Chromium => &["chromium"],
             Self::Curl => &["curl"],
+            Self::Debian => &["systemd"],
             Self::Go => &["golang-go"],
             Self::Msmtp => &["msmtp"],
             Self::Node => &["nodejs", "npm"],
