@@ -27,6 +27,7 @@ mod limits;
 mod mail;
 mod management;
 mod messages;
+mod monitoring;
 mod openapi_fuzz;
 mod ops;
 mod order_of_checks;

@@ -43,6 +43,8 @@ pub enum Need {
     Postgres,
     /// Postfix with SASL, and the right to start a Postfix of our own.
     Postfix,
+    /// Prometheus' own check of rules and metrics.
+    Promtool,
     /// Python 3 with its standard library.
     Python,
     /// Python 3 that can make virtual environments.
@@ -95,6 +97,7 @@ impl Need {
                 &["sh", "-c", "test \"$(id -u)\" = 0"],
             ],
             Self::Postgres => &[],
+            Self::Promtool => &[&["promtool", "--version"]],
             Self::Python => &[&["python3", "-c", "import email, smtplib, ssl"]],
             Self::PythonVenv => &[&["python3", "-c", "import ensurepip, venv"]],
             Self::SmallDisk => &[&[
@@ -119,6 +122,7 @@ impl Need {
             Self::Ruby => "ruby is not installed",
             Self::Postfix => "Postfix with SASL is not installed, or the tests do not run as root",
             Self::Postgres => "the binaries of a PostgreSQL server are not installed",
+            Self::Promtool => "promtool is not installed",
             Self::Python => "python3 is not installed",
             Self::PythonVenv => "python3 cannot make virtual environments",
             Self::SmallDisk => "the tests may not mount a tmpfs; run them as root",
@@ -140,6 +144,7 @@ impl Need {
             Self::Ruby => &["ruby"],
             Self::Postfix => &["postfix", "libsasl2-modules", "ca-certificates"],
             Self::Postgres => &["postgresql"],
+            Self::Promtool => &["prometheus"],
             Self::Python => &["python3"],
             Self::PythonVenv => &["python3", "python3-venv"],
             Self::SmallDisk => &[],
