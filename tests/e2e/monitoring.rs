@@ -2,10 +2,12 @@
 //! and each metric that they read is one of the server's.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use reqwest::Method;
 use serde_json::Value;
 use waxwing_tests::{Launch, Server, workspace};
 use waxwing_tools::Need;
@@ -63,7 +65,7 @@ fn prometheus_understands_every_panel_of_the_dashboard() {
     let mut text = "groups:\n  - name: panels\n    rules:\n".to_owned();
     for (number, expression) in expressions().iter().enumerate() {
         let quoted = Value::from(expression.as_str());
-        text.push_str(&format!("      - {{record: \"panel:{number}\", expr: {quoted}}}\n"));
+        writeln!(text, "      - {{record: \"panel:{number}\", expr: {quoted}}}").expect("a text");
     }
     fs::write(&rules, text).expect("written");
     promtool(&["check", "rules", rules.to_str().expect("a path")]);
@@ -89,7 +91,8 @@ async fn prometheus_reads_what_the_server_shows() {
         return;
     }
     let server = Server::start(Launch::dev());
-    let shown = server.get("/metrics").await.text;
+    let answer = server.request(Method::GET, "/metrics").send().await.expect("answered");
+    let shown = answer.text().await.expect("a text");
     let file = server.scratch("metrics");
     fs::write(&file, shown).expect("written");
     let line = format!("promtool check metrics < {}", file.display());
