@@ -2,11 +2,13 @@
 //! told.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use serde_json::Value;
 use waxwing_tests::{Launch, Server, binary, waxwing, workspace};
 use waxwing_tools::Need;
 
@@ -109,6 +111,47 @@ fn the_unit_is_sound_and_tight(root: &Path) {
     let exposure = analyze(&["security", "--offline=true", "--threshold", MOST_EXPOSURE]);
     let list = String::from_utf8_lossy(&exposure.stdout).into_owned();
     assert!(exposure.status.success(), "{list}");
+}
+
+#[test]
+fn the_file_system_of_the_image_is_enough_to_send() {
+    if !Need::Root.is_met("the server is not started in the file system of its image") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("root");
+    let script = workspace().join("host/packaging/root");
+    succeeds(Command::new(script).arg(binary()).arg(&root));
+    let mut dev = Command::new("chroot");
+    dev.args(["--userspec=65532:65532"]).arg(&root).args(["/usr/bin/waxwing", "dev", "--json"]);
+    dev.args(["--data-dir", "/var/lib/waxwing/dev", "--http", "127.0.0.1:0"]);
+    dev.args(["--smtp", "127.0.0.1:0", "--smtps", "127.0.0.1:0"]);
+    let mut child = Started(dev.stdout(Stdio::piped()).spawn().expect("it starts"));
+    let output = child.0.stdout.take().expect("a pipe");
+    let mut line = String::new();
+    BufReader::new(output).read_line(&mut line).expect("it says that it listens");
+    let said: Value = serde_json::from_str(&line).expect("a line of JSON");
+    let key = format!("x-api-key: {}", said["apiKey"].as_str().expect("a key"));
+    let message = serde_json::json!({
+        "to": "ada@example.com", "type": "EMAIL",
+        "template": said["template"], "data": said["exampleData"],
+    });
+    let url = format!("{}/messages/send", said["http"].as_str().expect("an address"));
+    let mut send = Command::new("curl");
+    send.args(["-sS", &url, "-H", &key, "-H", "content-type: application/json", "-d"]);
+    let answer: Value =
+        serde_json::from_str(&succeeds(send.arg(message.to_string()))).expect("JSON");
+    assert_eq!(answer["success"], true, "{answer}");
+}
+
+/// A process that ends with the test.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
 }
 
 #[test]

@@ -49,6 +49,8 @@ pub enum Need {
     Python,
     /// Python 3 that can make virtual environments.
     PythonVenv,
+    /// The rights of root, and curl.
+    Root,
     /// Ruby with its standard library.
     Ruby,
     /// The right to mount a tmpfs.
@@ -86,6 +88,7 @@ impl Need {
             Self::Node => &[&["node", "--version"], &["npm", "--version"]],
             Self::OpenSsl => &[&["openssl", "version"]],
             Self::Php => &[&["php", "-r", "exit(extension_loaded('curl') ? 0 : 1);"]],
+            Self::Root => &[&["sh", "-c", "test \"$(id -u)\" = 0"], &["curl", "--version"]],
             Self::Ruby => &[&["ruby", "-e", "require 'json'; require 'net/http'"]],
             Self::Postfix => &[
                 &["/usr/sbin/postconf", "-d", "mail_version"],
@@ -119,6 +122,7 @@ impl Need {
             Self::Node => "Node.js with npm is not installed",
             Self::OpenSsl => "openssl is not installed",
             Self::Php => "php with its extension curl is not installed",
+            Self::Root => "the tests do not run as root, or curl is not installed",
             Self::Ruby => "ruby is not installed",
             Self::Postfix => "Postfix with SASL is not installed, or the tests do not run as root",
             Self::Postgres => "the binaries of a PostgreSQL server are not installed",
@@ -141,6 +145,7 @@ impl Need {
             Self::Node => &["nodejs", "npm"],
             Self::OpenSsl => &["openssl"],
             Self::Php => &["php-cli", "php-curl"],
+            Self::Root => &["curl"],
             Self::Ruby => &["ruby"],
             Self::Postfix => &["postfix", "libsasl2-modules", "ca-certificates"],
             Self::Postgres => &["postgresql"],
