@@ -123,6 +123,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/messages/{id}/cancel", post(messages::cancel))
         .route("/v1/messages/{id}/retry", post(messages::retry))
         .route("/v1/messages/{id}/resend", post(messages::resend))
+        .route("/v1/metrics", get(health::show_metrics))
         .route("/v1/queue", get(queue::list))
         .route("/v1/queue/why", get(queue::why))
         .route("/v1/suppressions", get(suppressions::list).post(suppressions::add))

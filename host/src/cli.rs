@@ -21,6 +21,7 @@ mod shell;
 mod suppression;
 mod sync_error;
 mod template;
+mod top;
 mod user;
 mod webhook;
 
@@ -74,6 +75,8 @@ enum Command {
     /// Inspect the queue: which destinations have waiting mail, and why
     #[command(subcommand)]
     Queue(queue::QueueCommand),
+    /// Watch the running server: rates, the time of each step, the queue by destination, plugins
+    Top(top::Top),
     /// Put addresses on the list of those that nothing more is sent to, list them, take them off
     #[command(subcommand)]
     Suppression(suppression::SuppressionCommand),
@@ -139,6 +142,7 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Plugin(command) => Ok(Box::pin(plugin::run(command)).await?),
         Command::Message(command) => message::run(command).await,
         Command::Queue(command) => queue::run(command).await,
+        Command::Top(it) => top::run(it).await,
         Command::Suppression(command) => suppression::run(command).await,
         Command::Webhook(command) => Box::pin(webhook::run(command)).await,
         Command::Completions(it) => shell::complete(&it, Cli::command()),

@@ -81,7 +81,10 @@ fn the_package_holds_what_a_service_needs() {
         assert!(root.join(file).is_file(), "{file}");
     }
     let fields = succeeds(Command::new("dpkg-deb").arg("--field").arg(package));
-    assert!(fields.contains("Package: waxwing\n") && fields.contains("Depends: adduser"), "{fields}");
+    assert!(
+        fields.contains("Package: waxwing\n") && fields.contains("Depends: adduser"),
+        "{fields}"
+    );
     let owned = succeeds(Command::new("dpkg-deb").arg("--contents").arg(package));
     assert!(owned.lines().all(|line| line.contains(" root/root ")), "{owned}");
     the_unit_is_sound_and_tight(&root);

@@ -66,6 +66,7 @@ use crate::webhooks::body::WebhookEvent;
         super::messages::cancel,
         super::messages::retry,
         super::messages::resend,
+        super::health::show_metrics,
         super::queue::list,
         super::queue::why,
         super::suppressions::list,

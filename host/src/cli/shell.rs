@@ -11,9 +11,11 @@ use super::error::CliError;
 
 /// Print the completions of a shell
 #[derive(Debug, Args)]
-#[command(after_help = "Bash:  waxwing completions bash > /usr/share/bash-completion/completions/waxwing\n\
+#[command(
+    after_help = "Bash:  waxwing completions bash > /usr/share/bash-completion/completions/waxwing\n\
     zsh:   waxwing completions zsh > /usr/local/share/zsh/site-functions/_waxwing\n\
-    fish:  waxwing completions fish > ~/.config/fish/completions/waxwing.fish")]
+    fish:  waxwing completions fish > ~/.config/fish/completions/waxwing.fish"
+)]
 pub struct Completions {
     shell: Shell,
 }

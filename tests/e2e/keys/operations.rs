@@ -181,6 +181,7 @@ impl Operation {
         let roots = [
             "/v1/plugins",
             "/v1/decisions",
+            "/v1/metrics",
             "/v1/queue",
             "/v1/accounts",
             "/v1/credits/grants",
