@@ -1,5 +1,5 @@
 //! Signals: SIGINT (Ctrl-C), SIGTERM or a panic in a part of the server starts a graceful shutdown (drain); a second
-//! signal stops at once. SIGHUP reloads limits and routes from the configuration.
+//! signal stops at once. SIGHUP reloads the configuration.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use super::{RunningServer, service_manager};
 use crate::config::Config;
 
 /// Runs until the first stop signal or panic, then drains; another stop signal ends the drain at once.
-/// On SIGHUP it takes over limits and routes from `configuration`.
+/// On SIGHUP it takes over from `configuration` what a running server can.
 ///
 /// # Errors
 /// Signal handlers cannot be installed, or a part of the server has panicked.
@@ -37,7 +37,7 @@ pub async fn run<E: fmt::Display>(
     }
 }
 
-/// Reloads limits and routes on each SIGHUP. A faulty configuration is logged and changes nothing.
+/// Reloads the configuration on each SIGHUP. A faulty configuration is logged and changes nothing.
 #[cfg(unix)]
 async fn reload<E: fmt::Display>(
     running: &RunningServer,
@@ -50,7 +50,7 @@ async fn reload<E: fmt::Display>(
         match configuration() {
             Ok(config) => running.reloader.apply(&config),
             Err(error) => {
-                tracing::error!(%error, "the configuration was not reloaded because it has faults; limits, routes and all other settings stay as they were");
+                tracing::error!(%error, "the configuration was not reloaded because it has faults; all settings stay as they were");
             }
         }
         service_manager::ready();
