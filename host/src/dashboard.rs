@@ -22,7 +22,6 @@ mod inbox;
 mod keys;
 mod live;
 mod log_in;
-mod mail;
 mod message;
 mod messages;
 mod ops;

@@ -8,7 +8,7 @@ use super::descriptors;
 use super::limits::LiveLimits;
 use super::settings::settings;
 use crate::config::Config;
-use crate::dashboard::setting::Settings;
+use crate::management::settings::Settings;
 use crate::telemetry::logs;
 
 /// What a reload replaces, and the configuration that holds now.

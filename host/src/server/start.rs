@@ -28,7 +28,6 @@ use crate::authoring::test_recipients::CONFIRMATION_LIFE;
 use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, ForwardedHeader};
 use crate::credit::Credits;
-use crate::dashboard::setting::Settings;
 use crate::delivery::queue::retry_schedule::interrupted;
 use crate::delivery::queue::worker::IDLE_PAUSE;
 use crate::inbox::store::InboxStore;
@@ -38,6 +37,7 @@ use crate::journey::accept::rate_limit::RateLimits;
 use crate::journey::commit::Commit;
 use crate::journey::commit::batch;
 use crate::journey::commit::decide::Rules;
+use crate::management::settings::Settings;
 use crate::people::People;
 use crate::plugin::Plugins;
 use crate::store::facts::Facts;
@@ -154,12 +154,15 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     if let Some(reports) = reports {
         reports.serve(config, relay.tls(), &listeners, &stop_listeners);
     }
+    let settings = Settings::default();
     let api = Api::from(ApiParts {
         journey: Arc::clone(&journey),
         proxies: proxies(config),
         store: store.clone(),
         people: Arc::clone(&people),
         people_url: config.people.base(),
+        mailer: dashboard::mailer(config),
+        settings: settings.clone(),
         plugins: Arc::clone(&plugins),
         admission: routes.admission(),
         verifier: Arc::clone(&verifier),
@@ -178,7 +181,6 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         metrics,
     });
     let submission = (&*smtp_ports.0, &*smtp_ports.1);
-    let settings = Settings::default();
     let shown = (&settings, relay.certificates());
     let dashboard = dashboard::dashboard(config, &api, &people, submission, shown);
     limits.relay = relay.serve(config, journey, &listeners, &stop_listeners);
