@@ -142,7 +142,7 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Plugin(command) => Ok(Box::pin(plugin::run(command)).await?),
         Command::Message(command) => message::run(command).await,
         Command::Queue(command) => queue::run(command).await,
-        Command::Top(it) => top::run(it).await,
+        Command::Top(it) => Box::pin(top::run(it)).await,
         Command::Suppression(command) => suppression::run(command).await,
         Command::Webhook(command) => Box::pin(webhook::run(command)).await,
         Command::Completions(it) => shell::complete(&it, Cli::command()),

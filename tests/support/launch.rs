@@ -134,6 +134,7 @@ impl Launch {
 }
 
 /// The binary under test, free of the configuration of whoever runs the tests.
+#[must_use]
 pub fn waxwing() -> Command {
     clean(Command::new(Seed::of_this_build().binary()))
 }

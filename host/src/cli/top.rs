@@ -48,7 +48,7 @@ pub async fn run(top: Top) -> Result<(), CliError> {
         let mut queue = connection.items("/v1/queue", &[], DESTINATIONS, None).await?;
         queue.sort_by_key(|it| std::cmp::Reverse(it["messages"].as_u64()));
         queue.truncate(ROWS);
-        let seen = seen(&Span::between(&before, &now), queue);
+        let seen = seen(&Span::between(&before, &now), &queue);
         if top.server.output.is_json() {
             println!("{seen}");
         } else {
@@ -61,7 +61,7 @@ pub async fn run(top: Top) -> Result<(), CliError> {
 }
 
 /// What has happened between two looks.
-fn seen(span: &Span<'_>, queue: Vec<Value>) -> Value {
+fn seen(span: &Span<'_>, queue: &[Value]) -> Value {
     let steps = STEPS.map(|step| {
         let [half, most] = [50, 99].map(|of_100| span.within("waxwing_step_seconds", step, of_100));
         json!({

@@ -138,14 +138,13 @@ impl Need {
     fn packages(self) -> &'static [&'static str] {
         match self {
             Self::Chromium => &["chromium"],
-            Self::Curl => &["curl"],
+            Self::Curl | Self::Root => &["curl"],
             Self::Debian => &["systemd"],
             Self::Go => &["golang-go"],
             Self::Msmtp => &["msmtp"],
             Self::Node => &["nodejs", "npm"],
             Self::OpenSsl => &["openssl"],
             Self::Php => &["php-cli", "php-curl"],
-            Self::Root => &["curl"],
             Self::Ruby => &["ruby"],
             Self::Postfix => &["postfix", "libsasl2-modules", "ca-certificates"],
             Self::Postgres => &["postgresql"],

@@ -68,7 +68,8 @@ impl<'a> Span<'a> {
             let has = |(label, wanted): (&str, &str)| label_of(series, label) == Some(wanted);
             let before = self.before.series.get(series).copied().unwrap_or_default();
             // A server that was started again counts from nothing.
-            (has(one) && has(other)).then(|| if value < before { value } else { value - before })
+            let grown = if value < before { value } else { value - before };
+            (has(one) && has(other)).then_some(grown)
         });
         grown.sum::<f64>() / self.seconds
     }
