@@ -144,7 +144,7 @@ pub async fn create(
     let (api, membership) = (&dashboard.api, visitor.membership()?);
     let chosen: Vec<Scope> = form.all("scope").filter_map(|it| it.parse().ok()).collect();
     if chosen.contains(&Scope::Admin) {
-        visitor.step_up(&dashboard, "/app/keys/new")?;
+        visitor.step_up_for(&dashboard, &form)?;
     }
     let mode = if form.get("mode") == "test" { Mode::Test } else { Mode::Live };
     let new = NewKey {

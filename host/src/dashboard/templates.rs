@@ -120,9 +120,10 @@ impl FromRequest<Dashboard> for Drafted {
 
     async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self, Failure> {
         let (mut parts, body) = request.into_parts();
-        let visitor = Visitor::from_request_parts(&mut parts, dashboard).await?;
-        let author = match Author::of(&visitor) {
-            Ok(author) => author,
+        let visitor = Visitor::from_request_parts(&mut parts, dashboard).await;
+        let admitted = visitor.and_then(|visitor| Ok((Author::of(&visitor)?, visitor)));
+        let (author, visitor) = match admitted {
+            Ok(admitted) => admitted,
             Err(failure) => {
                 body::drain(body).await;
                 return Err(failure);

@@ -192,7 +192,7 @@ pub async fn show(
 pub async fn save(sent: SlotForm) -> Result<Response, Failure> {
     let SlotForm { dashboard, visitor, form, slot, view } = &sent;
     let active = view.active.as_ref().ok_or(Failure::Missing)?;
-    visitor.step_up(dashboard, &format!("{}/settings", sent.page()))?;
+    visitor.step_up_for(dashboard, form)?;
     let seen = form.get("seen").parse();
     let seen = seen.map_err(|_| Failure::Invalid("The form names no settings.".to_owned()))?;
     let (settings, faults) = read(&schema(active), form, &active.generation_config().settings);

@@ -411,7 +411,7 @@ pub async fn order(
 ) -> Result<Response, Failure> {
     let wanted = Wanted::of(&order)?;
     let SlotForm { dashboard, visitor, slot, .. } = &sent;
-    visitor.step_up(dashboard, &format!("{}/{order}", sent.page()))?;
+    visitor.step_up_for(dashboard, &sent.form)?;
     let fault = if sent.form.get("seen") == components(&sent.view) {
         match sent.give(wanted.order(), wanted.names()).await? {
             Ok(done) => return Ok(done),
@@ -454,7 +454,7 @@ pub fn refused(error: &OrderError) -> Result<String, Failure> {
 
 /// Has the component that waits answer live calls beside the live one.
 pub async fn shadow(sent: SlotForm) -> Result<Response, Failure> {
-    sent.visitor.step_up(&sent.dashboard, &sent.page())?;
+    sent.visitor.step_up_for(&sent.dashboard, &sent.form)?;
     let calls =
         sent.form.get("calls").trim().parse().ok().filter(|it| (1..=MAX_SHADOW).contains(it));
     let range = || Failure::Invalid(format!("The number of calls must be 1 to {MAX_SHADOW}."));
