@@ -122,6 +122,7 @@ impl Pending {
         let identity = self.version.plugin.identity();
         CandidateStatus {
             digest: Some(identity.digest.clone()),
+            settings_revision: Some(identity.settings_revision),
             name: Some(format!("{} {}", identity.name, identity.version)),
             stage: match &self.shadow {
                 Some(shadow) if !shadow.is_done() => Stage::Shadow,
