@@ -110,7 +110,7 @@ fn what_was_shown(path: &str) -> &'static str {
             "The first click has added the webhook, and the answer to it showed its secret this once. If you did not see the \
              secret, rotate it on the page of the webhook."
         }
-        "/app/team" => {
+        _ if path.starts_with("/app/team") => {
             "The first click has invited the person, and the answer to it showed the link this once. If you did not see the \
              link, invite the person again from the list."
         }

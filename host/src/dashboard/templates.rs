@@ -1,6 +1,7 @@
 //! Templates of the account: which there are, and a new one.
 
 use askama::Template;
+use askama::filters::HtmlSafe;
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::response::Response;
 use http::{StatusCode, Uri};
@@ -39,8 +40,12 @@ pub struct Drafted {
     _memory: Memory,
 }
 
-/// Who wrote a draft or published a version.
-#[derive(Debug, Clone)]
+/// Who wrote a draft or published a version. A page that writes it says whether that is a key.
+#[derive(Debug, Clone, Template)]
+#[template(
+    source = r#"{{ name }}{% if is_key %} <span class="badge off">key</span>{% endif %}"#,
+    ext = "html"
+)]
 pub struct AuthorView {
     /// The person's address, or what the key is called.
     pub name: String,
@@ -85,6 +90,9 @@ struct NewTemplatePage {
     starters: Vec<Starter>,
     fault: Option<String>,
 }
+
+/// Its template escapes what it writes.
+impl HtmlSafe for AuthorView {}
 
 impl Author {
     pub fn of(visitor: &Visitor) -> Result<Self, Failure> {

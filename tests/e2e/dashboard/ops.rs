@@ -330,7 +330,9 @@ async fn a_component_that_waits_answers_live_calls_in_the_shadow() {
     assert!(browser.get(&path).await.html.contains("Live calls in the shadow"));
     let refused = browser.submit(&format!("{path}/shadow"), &[("calls", "0")]).await;
     assert_eq!(refused.status, 400, "{}", refused.html);
-    let begun = browser.submit(&format!("{path}/shadow"), &[("calls", "2")]).await;
+    let seen = browser.get(&path).await.value("seen");
+    let calls = [("seen", seen.as_str()), ("calls", "2")];
+    let begun = browser.submit(&format!("{path}/shadow"), &calls).await;
     assert_eq!(begun.to, Some(format!("{path}?done=shadowed")), "{}", begun.html);
     for to in ["a@example.com", "b@example.com"] {
         server.send(server.key(), &message(to)).await.message_id();
