@@ -12,7 +12,7 @@ use super::guard::{Submitted, Theme, Visitor};
 use super::log_in_refused::{status, with_retry_after};
 use super::response::{Failure, page, sentence, to, with_status};
 use super::state::Dashboard;
-use super::words::{When, browser};
+use super::words::{When, browser, counted};
 use crate::clock::Timestamp;
 use crate::id::SessionId;
 use crate::people::{Enrolment, FactorError, LogInError};
@@ -35,7 +35,8 @@ struct ProfilePage {
     frame: Frame,
     sessions: Vec<SessionLine>,
     has_factor: bool,
-    codes_left: u32,
+    /// As in `9 recovery codes are`.
+    codes_left: String,
     fault: Option<String>,
 }
 
@@ -84,7 +85,10 @@ async fn profile(dashboard: &Dashboard, visitor: &Visitor) -> Result<ProfilePage
     Ok(ProfilePage {
         sessions: sessions.into_iter().rev().map(|row| SessionLine::of(row, this, now)).collect(),
         has_factor: person.user.has_factor,
-        codes_left: store.recovery_codes_left(person.user.id).await?,
+        codes_left: {
+            let left = store.recovery_codes_left(person.user.id).await?;
+            counted(left.into(), "recovery code is", "recovery codes are")
+        },
         frame: Frame::of(dashboard, visitor, Place::Profile).await?,
         fault: None,
     })

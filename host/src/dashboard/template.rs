@@ -15,7 +15,7 @@ use super::response::{Failure, page, sentence, to, with_status};
 use super::state::Dashboard;
 use super::templates::{Author, AuthorView, Drafted, count, failed, place, state};
 use super::versions::PartView;
-use super::words::When;
+use super::words::{When, counted};
 use crate::authoring::breaking::BreakingChange;
 use crate::authoring::diff::between;
 use crate::authoring::error::AuthoringError;
@@ -36,7 +36,7 @@ pub struct Answer {
     pub overtaken: Option<OvertakenBy>,
     pub findings: Option<Vec<Finding>>,
     pub breaking: Vec<String>,
-    /// Messages of the last 30 days that the breaking changes would have refused.
+    /// As in `2 messages were`: those of the last 30 days, which the breaking changes would have refused.
     pub affected: String,
     /// The note of a version that was not published.
     pub note: String,
@@ -229,7 +229,8 @@ pub fn answer(error: AuthoringError) -> Result<(StatusCode, Answer), Failure> {
         }
         AuthoringError::Breaking { changes, sent, .. } => {
             let breaking = changes.iter().map(BreakingChange::in_words).collect();
-            let answer = Answer { breaking, affected: count(sent), ..Answer::default() };
+            let affected = counted(sent, "message was", "messages were");
+            let answer = Answer { breaking, affected, ..Answer::default() };
             Ok((StatusCode::CONFLICT, answer))
         }
         AuthoringError::Faults(_) | AuthoringError::Taken { .. } | AuthoringError::Full { .. } => {

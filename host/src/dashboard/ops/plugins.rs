@@ -13,7 +13,7 @@ use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::{Theme, Visitor, in_path};
 use crate::dashboard::response::{Failure, page, sentence, with_status};
 use crate::dashboard::state::Dashboard;
-use crate::dashboard::words::{When, number};
+use crate::dashboard::words::{When, counted_if_any, number};
 use crate::plugin::comparison::{Difference, Group};
 use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::slot::{OnFailure, SlotName};
@@ -96,7 +96,8 @@ struct ActiveView {
     micros: String,
     trapped: u64,
     gave_up: String,
-    inputs: usize,
+    /// As in `2 inputs`, which made it trap; none where none did.
+    inputs: Option<String>,
     on_failure: &'static str,
     settings: Vec<SettingLine>,
     shadow: Option<Comparison>,
@@ -122,7 +123,8 @@ struct PluginPage {
     /// The orders that may be given, each with the word of its path and the class of its button.
     orders: Vec<(&'static str, &'static str, &'static str)>,
     lines: Vec<Line>,
-    dropped: u64,
+    /// As in `2 lines were`; none where none was dropped.
+    dropped: Option<String>,
     /// Which components and settings the page shows, for its forms.
     seen: String,
     /// Why an order of the page was refused.
@@ -190,11 +192,11 @@ impl SlotLine {
             Standing::Empty => ("empty", ("off", "–")),
         };
         let wants = match &view.candidate {
-            Some(CandidateStatus { rejected: Some(_), .. }) => Some("was refused"),
-            Some(CandidateStatus { waits: Some(_), .. }) => Some("waits for you"),
-            Some(_) => Some("being checked"),
-            None if view.is_unsaved => Some("not on disk"),
-            None if !view.quarantined.is_empty() => Some("quarantine"),
+            Some(CandidateStatus { rejected: Some(_), .. }) => Some("candidate refused"),
+            Some(CandidateStatus { waits: Some(_), .. }) => Some("candidate waits for you"),
+            Some(_) => Some("candidate is being checked"),
+            None if view.is_unsaved => Some("state is not saved"),
+            None if !view.quarantined.is_empty() => Some("in quarantine"),
             None => None,
         };
         let identity = active.map(InstalledPlugin::identity);
@@ -230,7 +232,9 @@ impl ActiveView {
             micros: micros(active),
             trapped: stats.failed(),
             gave_up: count(stats.gave_up()),
-            inputs: stats.inputs_in_quarantine(),
+            inputs: u64::try_from(stats.inputs_in_quarantine())
+                .ok()
+                .and_then(|it| counted_if_any(it, "input", "inputs")),
             on_failure: match active.config().on_failure {
                 OnFailure::Closed => "the send is refused, and nothing is charged",
                 OnFailure::Builtin => "the built-in plugin of the kind decides",
@@ -405,7 +409,7 @@ async fn plugin_page(
         is_unsaved: view.is_unsaved,
         orders,
         lines,
-        dropped,
+        dropped: counted_if_any(dropped, "line was", "lines were"),
     })
 }
 

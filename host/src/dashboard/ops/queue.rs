@@ -13,7 +13,7 @@ use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::Theme;
 use crate::dashboard::response::{Failure, page, sentence, to};
 use crate::dashboard::state::Dashboard;
-use crate::dashboard::words::{Marked, When, number};
+use crate::dashboard::words::{Marked, When, counted_if_any, number};
 use crate::delivery::queue::why::{self, WhyDestination};
 use crate::fair_share::ShareOwner;
 use crate::message::address::EmailAddress;
@@ -61,7 +61,8 @@ struct HostsLine {
     names: String,
     badge: (&'static str, &'static str),
     health: String,
-    failures: u32,
+    /// As in `2 failures in a row`; none where there was none.
+    failures: Option<String>,
     until: Option<When>,
     error: Option<String>,
 }
@@ -207,7 +208,7 @@ fn destination_page(
             },
             names: it.hosts,
             health,
-            failures: it.failures,
+            failures: counted_if_any(it.failures.into(), "failure", "failures in a row"),
             until: it.until.as_deref().and_then(when),
             error: it.last_error,
         }
