@@ -24,7 +24,6 @@ mod keys;
 mod live;
 mod log_in;
 mod log_in_refused;
-mod mail;
 mod message;
 mod messages;
 mod once;

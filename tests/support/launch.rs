@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -64,6 +65,18 @@ impl Launch {
     pub fn without_authorities(mut self) -> Self {
         for (name, value) in [("SSL_CERT_FILE", "/dev/null"), ("SSL_CERT_DIR", "/dev/null")] {
             self.environment.push((name.to_owned(), value.to_owned()));
+        }
+        self
+    }
+
+    /// As a service manager starts it, which listens at `socket` and wants a sign of life within this time.
+    #[must_use]
+    pub fn watched_at(mut self, socket: &Path, within: Duration) -> Self {
+        for (name, value) in [
+            ("NOTIFY_SOCKET", socket.display().to_string()),
+            ("WATCHDOG_USEC", within.as_micros().to_string()),
+        ] {
+            self.environment.push((name.to_owned(), value));
         }
         self
     }

@@ -8,11 +8,11 @@ use http::{StatusCode, Uri};
 use super::form::Form;
 use super::frame::{Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
-use super::mail::{MailError, SystemEmail};
 use super::response::{Failure, page, sentence, to, with_status};
 use super::state::Dashboard;
 use super::words::When;
 use crate::account::role::Role;
+use crate::api::server_mail::{MailError, SystemEmail};
 use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::people::{Invited, MemberError, TeamError, TeamMember};
@@ -140,8 +140,8 @@ async fn told(
     role: Role,
 ) -> Result<Response, Failure> {
     let Some(link) = &invited.link else { return Ok(to("/app/team?done=added")) };
-    let letter = SystemEmail::Invitation { by: &visitor.person.user.email, role, link };
-    let Err(error) = dashboard.mail(&invited.user.email, &letter).await else {
+    let letter = SystemEmail::Invitation { by: Some(&visitor.person.user.email), role, link };
+    let Err(error) = dashboard.api.mail(&invited.user.email, &letter).await else {
         return Ok(to("/app/team?done=invited"));
     };
     let mut shown = team(dashboard, visitor).await?;

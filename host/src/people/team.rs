@@ -6,7 +6,7 @@ use super::members::{LINK_PAUSE, MAX_MEMBERS, may_come};
 use super::{MemberError, Membership, Origin, People, Person, Secret};
 use crate::account::role::{Role, RoleTooLow};
 use crate::clock::Timestamp;
-use crate::id::UserId;
+use crate::id::{AccountId, UserId};
 use crate::message::address::EmailAddress;
 use crate::store::{
     JoinedBy, JoiningFacts, LinkPurpose, MemberChange, MemberFacts, MemberRow, NewInvitation,
@@ -67,15 +67,25 @@ impl People {
     /// Who is in the account that the session shows.
     pub async fn team(&self, person: &Person) -> Result<Vec<TeamMember>, TeamError> {
         let membership = person.membership.as_ref().ok_or(TeamError::Missing)?;
+        Ok(self.team_of(membership.account).await?)
+    }
+
+    /// Who is in an account.
+    pub async fn team_of(&self, account: AccountId) -> Result<Vec<TeamMember>, StoreError> {
         let mut team = Vec::new();
-        for row in self.store.members(membership.account, None, MAX_MEMBERS).await? {
-            let invited_until = match row.user.password {
-                Some(_) => None,
-                None => self.store.newest_link(row.user.id).await?.map(|it| it.expires_at),
-            };
-            team.push(TeamMember { row, invited_until });
+        for row in self.store.members(account, None, MAX_MEMBERS).await? {
+            team.push(self.team_member(row).await?);
         }
         Ok(team)
+    }
+
+    /// A member, with the end of an invitation that was not taken yet.
+    pub async fn team_member(&self, row: MemberRow) -> Result<TeamMember, StoreError> {
+        let invited_until = match row.user.password {
+            Some(_) => None,
+            None => self.store.newest_link(row.user.id).await?.map(|it| it.expires_at),
+        };
+        Ok(TeamMember { row, invited_until })
     }
 
     /// Gives somebody a role in the account that the session shows.
@@ -85,9 +95,21 @@ impl People {
         (email, role): (&str, Role),
         from: &Origin,
     ) -> Result<Invited, TeamError> {
-        let membership = self.owner(person)?;
+        let account = self.owner(person)?.account;
+        let invited = self.invite_into(account, (email, role)).await?;
+        let said = format!("{}: {role}", invited.user.email);
+        self.record_in_account(person, ("invite_user", Some(said)), from).await;
+        Ok(invited)
+    }
+
+    /// Gives somebody a role in an account; whoever calls this may do so, and records the change.
+    pub async fn invite_into(
+        &self,
+        account: AccountId,
+        (email, role): (&str, Role),
+    ) -> Result<Invited, TeamError> {
         let email: EmailAddress = email.trim().parse().map_err(|_| TeamError::Email)?;
-        let (place, now) = ((membership.account, role), self.clock.now());
+        let (place, now) = ((account, role), self.clock.now());
         let new = NewUser {
             id: UserId::new(now),
             email: email.clone(),
@@ -111,10 +133,7 @@ impl People {
             None
         };
         let user = self.store.user(joined.user).await?.ok_or(TeamError::Missing)?;
-        let invited = Invited { user, link };
-        let said = format!("{}: {role}", invited.user.email);
-        self.record_in_account(person, ("invite_user", Some(said)), from).await;
-        Ok(invited)
+        Ok(Invited { user, link })
     }
 
     /// Invites a pending person once more, with a new link. Refused within the pause after the last invitation of the
@@ -125,23 +144,35 @@ impl People {
         user: UserId,
         from: &Origin,
     ) -> Result<Invited, TeamError> {
-        let membership = self.owner(person)?;
-        let user = self.member(membership, user).await?.user;
+        let account = self.owner(person)?.account;
+        let invited = self.invite_again_into(account, user).await?;
+        if invited.link.is_some() {
+            let said = invited.user.email.to_string();
+            self.record_in_account(person, ("invite_user_again", Some(said)), from).await;
+        }
+        Ok(invited)
+    }
+
+    /// Invites a pending person of an account once more; whoever calls this may do so, and records the change.
+    pub async fn invite_again_into(
+        &self,
+        account: AccountId,
+        user: UserId,
+    ) -> Result<Invited, TeamError> {
+        let user = self.member(account, user).await?.user;
         let memberships = self.store.memberships(user.id).await?;
         if user.password.is_some() || user.is_operator || memberships.len() > 1 {
             return Ok(Invited { user, link: None });
         }
         let now = self.clock.now();
         let new = NewInvitation {
-            account: membership.account,
+            account,
             email: &user.email,
             at: now,
             expires_at: now.after(INVITATION_COUNTS),
         };
         self.store.invite_again(new, |recent| may_invite(recent, now)).await??;
         let link = self.make_link(LinkPurpose::Invitation, Some(user.id)).await?;
-        let said = user.email.to_string();
-        self.record_in_account(person, ("invite_user_again", Some(said)), from).await;
         Ok(Invited { user, link: Some(link) })
     }
 
@@ -157,13 +188,23 @@ impl People {
         (user, role): (UserId, Role),
         from: &Origin,
     ) -> Result<(), TeamError> {
-        let membership = self.owner(person)?;
-        let email = self.member(membership, user).await?.user.email;
-        let decide = |facts: &MemberFacts| with_role(facts, user, role);
-        self.store.change_member(membership.account, user, decide).await??;
+        let account = self.owner(person)?.account;
+        let email = self.change_role_in(account, (user, role)).await?;
         let said = format!("{email}: {role}");
         self.record_in_account(person, ("give_role", Some(said)), from).await;
         Ok(())
+    }
+
+    /// Gives somebody of an account another role; whoever calls this may do so, and records the change.
+    pub async fn change_role_in(
+        &self,
+        account: AccountId,
+        (user, role): (UserId, Role),
+    ) -> Result<EmailAddress, TeamError> {
+        let email = self.member(account, user).await?.user.email;
+        let decide = |facts: &MemberFacts| with_role(facts, user, role);
+        self.store.change_member(account, user, decide).await??;
+        Ok(email)
     }
 
     /// Takes somebody out of the account; an invitation that nobody has taken is gone with it.
@@ -173,22 +214,27 @@ impl People {
         user: UserId,
         from: &Origin,
     ) -> Result<(), TeamError> {
-        let membership = self.owner(person)?;
-        let email = self.member(membership, user).await?.user.email;
-        let decide = |facts: &MemberFacts| without(facts, user);
-        self.store.change_member(membership.account, user, decide).await??;
-        let said = email.to_string();
+        let account = self.owner(person)?.account;
+        let said = self.remove_from(account, user).await?.to_string();
         self.record_in_account(person, ("remove_member", Some(said)), from).await;
         Ok(())
     }
 
-    /// Somebody of the account.
-    pub async fn member(
+    /// Takes somebody out of an account; whoever calls this may do so, and records the change.
+    pub async fn remove_from(
         &self,
-        membership: &Membership,
+        account: AccountId,
         user: UserId,
-    ) -> Result<MemberRow, TeamError> {
-        let members = self.store.members(membership.account, None, MAX_MEMBERS).await?;
+    ) -> Result<EmailAddress, TeamError> {
+        let email = self.member(account, user).await?.user.email;
+        let decide = |facts: &MemberFacts| without(facts, user);
+        self.store.change_member(account, user, decide).await??;
+        Ok(email)
+    }
+
+    /// Somebody of the account.
+    pub async fn member(&self, account: AccountId, user: UserId) -> Result<MemberRow, TeamError> {
+        let members = self.store.members(account, None, MAX_MEMBERS).await?;
         members.into_iter().find(|it| it.user.id == user).ok_or(TeamError::Missing)
     }
 

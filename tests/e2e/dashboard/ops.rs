@@ -308,6 +308,14 @@ async fn decisions_are_found_shown_with_their_input_and_made_again() {
     for part in [sent.as_str(), account.id.as_str(), "What went in", "verification-code", PLAN] {
         assert!(page.html.contains(part), "{part}: {}", page.html);
     }
+    let calls = server.get_as(server.key(), &format!("/v1/decisions/{id}/calls")).await.body;
+    let calls = calls["data"].as_array().expect("calls");
+    assert!(calls.len() > 1, "{calls:?}");
+    for call in calls {
+        let slot = call["slot"].as_str().expect("a slot");
+        assert!(!call["input"].is_null() && !call["answer"].is_null(), "{call}");
+        assert!(page.html.contains(slot), "{slot}: {}", page.html);
+    }
     let again = browser.submit(&format!("{path}/replay"), &[]).await;
     assert!(again.status == 200 && again.html.contains("the same answer"), "{}", again.html);
     assert!(!again.html.contains("another answer"), "{}", again.html);
@@ -386,6 +394,11 @@ async fn health_names_settings_with_their_source_and_no_secret() {
         assert!(page.html.contains(part), "{part}: {}", page.html);
     }
     assert!(!page.html.contains("hunter2"), "{}", page.html);
+    let settings = server.get_as(server.key(), "/v1/settings").await.body;
+    let set = json!({"section": "limits", "key": "failed_logins", "value": "77",
+                     "source": "WAXWING_LIMITS__FAILED_LOGINS"});
+    assert!(settings["data"].as_array().is_some_and(|it| it.contains(&set)), "{settings}");
+    assert!(!settings.to_string().contains("hunter2"), "{settings}");
 }
 
 #[tokio::test]

@@ -149,16 +149,12 @@ pub async fn list(
     let lines = usize::try_from(LINES).unwrap_or(usize::MAX);
     let has_more = rows.len() > lines;
     rows.truncate(lines);
-    let ids: Vec<AccountId> = rows.iter().map(|it| it.account.id).collect();
-    let sent = api.store.sent_lately(&ids, now).await?;
-    let line = |row: &AccountRow| {
-        AccountLine::of(row, sent.get(&row.account.id).copied().unwrap_or_default(), now)
-    };
-    let last = rows.last().filter(|_| has_more);
+    let last = rows.last().filter(|_| has_more).map(|it| it.account.id);
+    let rows = accounts::with_sent_lately(&api.store, rows, now).await?;
     page(&AccountsPage {
-        accounts: rows.iter().map(line).collect(),
+        accounts: rows.iter().map(|(row, sent)| AccountLine::of(row, *sent, now)).collect(),
         is_first_page: after.is_none(),
-        next: last.map(|it| format!("/ops/accounts?after={}", it.account.id)),
+        next: last.map(|id| format!("/ops/accounts?after={id}")),
         frame: Frame::of(&dashboard, &visitor, Place::OpsAccounts).await?,
     })
 }

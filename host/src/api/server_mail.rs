@@ -7,10 +7,10 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::state::Dashboard;
+use super::request_context;
+use super::state::Api;
 use crate::account::key::Scope;
 use crate::account::role::Role;
-use crate::api::request_context;
 use crate::journey::Request;
 use crate::journey::accept::authenticate::authenticate;
 use crate::journey::accept::submission::{Labels, Raw, Submission};
@@ -29,7 +29,8 @@ const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 #[derive(Debug)]
 pub enum SystemEmail<'a> {
     Invitation {
-        by: &'a EmailAddress,
+        /// None where a program invites.
+        by: Option<&'a EmailAddress>,
         role: Role,
         link: &'a Secret,
     },
@@ -73,7 +74,10 @@ impl SystemEmail<'_> {
     fn text(&self, url: &str) -> String {
         let (why, page, link, life) = match self {
             Self::Invitation { by, role, link } => (
-                format!("{by} invites you to send e-mail with Waxwing, as {role}."),
+                match by {
+                    Some(by) => format!("{by} invites you to send e-mail with Waxwing, as {role}."),
+                    None => format!("You are invited to send e-mail with Waxwing, as {role}."),
+                },
                 "invite",
                 link,
                 "7 days",
@@ -99,21 +103,20 @@ impl SystemEmail<'_> {
     }
 }
 
-impl Dashboard {
+impl Api {
     /// Sends an e-mail with a link.
     pub async fn mail(&self, to: &EmailAddress, letter: &SystemEmail<'_>) -> Result<(), MailError> {
         let mailer = self.mailer.as_ref().ok_or(MailError::NotConfigured)?;
-        let api = &self.api;
-        let accept = &api.journey.accept;
-        let caller = authenticate(&accept.facts, &api.clock, Some(&mailer.key), HERE, Scope::Send);
+        let accept = &self.journey.accept;
+        let caller = authenticate(&accept.facts, &self.clock, Some(&mailer.key), HERE, Scope::Send);
         let caller =
             caller.await.map_err(|refused| MailError::Refused(refused.refusal.message()))?;
         let account = caller.key.account_id;
-        let members = api.store.members(account, None, MAX_MEMBERS).await?;
+        let members = self.store.members(account, None, MAX_MEMBERS).await?;
         if members.iter().any(|it| !it.user.is_operator) {
             return Err(MailError::Readable);
         }
-        let row = api.store.account(account, api.clock.now()).await?;
+        let row = self.store.account(account, self.clock.now()).await?;
         let sender = row.account.sender.ok_or(MailError::NoSender)?;
         let data = message(&sender, to, letter.subject(), &letter.text(&mailer.url));
         // Made here, not received: it gets no Received field.
@@ -129,7 +132,7 @@ impl Dashboard {
             acceptance: Acceptance::Each,
             items: vec![Ok(item)],
         };
-        let reply = api.journey.submit(&caller, &request).await;
+        let reply = self.journey.submit(&caller, &request).await;
         let reply = reply.map_err(|refused| MailError::Refused(refused.refusal.message()))?;
         match reply.items.into_iter().next() {
             Some(Err(refused)) => Err(MailError::Refused(refused.refusal.message())),
