@@ -119,7 +119,7 @@ impl Store {
         if taken == 1 {
             return Ok(None);
         }
-        let row = sql("-- taken_form
+        let row = sql("-- take_form: earlier
              SELECT answer FROM idempotency WHERE account_id = $1 AND mode = $2 AND key = $3")
         .bind(form.account)
         .bind(Mode::Live.as_str())
