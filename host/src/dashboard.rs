@@ -1,7 +1,7 @@
 //! The web dashboard: pages that the server writes, for people who are logged in. Every page shows what the API shows,
 //! by the same functions; it decides nothing. No page needs a script.
 //!
-//! `guard` stands before each handler: who is it, and is a form from one of our own pages. A role is checked by the
+//! `guard` stands before each handler: who is it, is a form from one of our own pages, and was it sent before. A role is checked by the
 //! function that changes something, and here where that function takes no caller.
 
 mod access;
@@ -10,6 +10,7 @@ mod assets;
 mod audit;
 mod brand;
 mod chart;
+mod cover;
 mod credits;
 mod domain;
 mod domains;
@@ -22,8 +23,10 @@ mod inbox;
 mod keys;
 mod live;
 mod log_in;
+mod log_in_refused;
 mod message;
 mod messages;
+mod once;
 mod ops;
 mod overview;
 mod preview;
@@ -33,6 +36,7 @@ mod response;
 mod sending;
 pub mod setting;
 pub mod state;
+mod step_up;
 mod suppressions;
 mod team;
 mod template;

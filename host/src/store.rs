@@ -80,7 +80,7 @@ pub use factors::{FactorRow, NewFactor};
 pub use gauges::{FileGauges, Gauges};
 pub use grants::{Granted, NewGrant};
 pub use invitations::{NewInvitation, RecentInvitations};
-pub use kept_answers::Origin;
+pub use kept_answers::{EarlierSubmit, OnceForm, Origin};
 pub use message_details::{AttemptRow, MessageDetails, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
 pub use one_time_links::{LinkPurpose, LinkRow};

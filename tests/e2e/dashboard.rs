@@ -5,6 +5,7 @@ mod audit;
 mod browser;
 mod domains;
 mod editor;
+mod forms;
 mod mailing;
 mod guard;
 mod live;

@@ -4,10 +4,12 @@ use axum::extract::State;
 use axum::response::Response;
 
 use super::assets;
+pub use super::cover::Cover;
 use super::guard::{Guest, GuestForm, Theme, Visitor, with_theme};
 use super::response::{Failure, to};
 use super::state::Dashboard;
 use crate::account::role::Role;
+use crate::people::Secret;
 use crate::store::MembershipRow;
 
 /// Where in the side bar a page stands.
@@ -44,6 +46,8 @@ pub struct Frame {
     pub place: Place,
     /// Goes into every form.
     pub form: String,
+    /// Goes into each form that makes something: such a form counts once.
+    pub once: String,
     pub path: String,
     pub email: String,
     pub is_operator: bool,
@@ -56,13 +60,6 @@ pub struct Frame {
     pub accounts: Vec<MembershipRow>,
     /// What has just been done.
     pub notice: Option<String>,
-}
-
-/// What the layout of a page of a guest shows.
-#[derive(Debug)]
-pub struct Cover {
-    pub style: String,
-    pub theme: Theme,
 }
 
 impl Frame {
@@ -87,6 +84,7 @@ impl Frame {
             theme: visitor.guest.theme,
             place,
             form: visitor.secret.form_token(),
+            once: Secret::random().reveal(),
             path: visitor.guest.path.clone(),
             email: person.user.email.to_string(),
             is_operator: person.user.is_operator,
@@ -109,7 +107,7 @@ impl Frame {
 
 impl Cover {
     pub fn of(guest: &Guest) -> Self {
-        Self { style: assets::style(), theme: guest.theme }
+        guest.theme.into()
     }
 }
 

@@ -104,7 +104,7 @@ pub async fn invite(
     match invited {
         Ok(invited) => told(&dashboard, &visitor, &invited, role).await,
         Err(error) => {
-            let fault = fault(&dashboard, &visitor, error)?;
+            let fault = fault(&dashboard, (&visitor, &form), error)?;
             let mut again = team(&dashboard, &visitor).await?;
             (again.fault, again.role) = (Some(fault), role);
             form.get("email").clone_into(&mut again.email);
@@ -123,7 +123,7 @@ pub async fn again(
     match invited {
         Ok(invited) => told(&dashboard, visitor, &invited, Role::ReadOnly).await,
         Err(error) => {
-            let fault = fault(&dashboard, visitor, error)?;
+            let fault = fault(&dashboard, (visitor, &sent.form), error)?;
             let mut again = team(&dashboard, visitor).await?;
             again.fault = Some(fault);
             with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
@@ -177,7 +177,7 @@ pub async fn change_role(
     match dashboard.people.change_role(&visitor.person, change, &visitor.guest.from).await {
         Ok(()) => Ok(to("/app/team?done=role")),
         Err(error) => {
-            let fault = fault(&dashboard, &visitor, error)?;
+            let fault = fault(&dashboard, (&visitor, &form), error)?;
             let mut again = team(&dashboard, &visitor).await?;
             again.fault = Some(fault);
             with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
@@ -206,7 +206,7 @@ pub async fn remove(
     match gone.await {
         Ok(()) => Ok(to("/app/team?done=removed")),
         Err(error) => {
-            let fault = fault(&dashboard, visitor, error)?;
+            let fault = fault(&dashboard, (visitor, &sent.form), error)?;
             let again = remove_page(&dashboard, visitor, &id, Some(fault)).await?;
             with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
         }
@@ -230,7 +230,10 @@ async fn team(dashboard: &Dashboard, visitor: &Visitor) -> Result<TeamPage, Fail
     let found = dashboard.people.team(&visitor.person).await;
     let found = match found {
         Ok(found) => found,
-        Err(error) => return Err(Failure::Invalid(fault(dashboard, visitor, error)?)),
+        Err(error) => {
+            let fault = fault(dashboard, (visitor, &Form::default()), error)?;
+            return Err(Failure::Invalid(fault));
+        }
     };
     let this = visitor.person.user.id;
     Ok(TeamPage {
@@ -245,13 +248,17 @@ async fn team(dashboard: &Dashboard, visitor: &Visitor) -> Result<TeamPage, Fail
 }
 
 /// What the form says; everything else is a page of its own.
-fn fault(dashboard: &Dashboard, visitor: &Visitor, error: TeamError) -> Result<String, Failure> {
+fn fault(
+    dashboard: &Dashboard,
+    (visitor, form): (&Visitor, &Form),
+    error: TeamError,
+) -> Result<String, Failure> {
     match error {
         TeamError::Role(error) => Err(error.into()),
         TeamError::Store(error) | TeamError::Member(MemberError::Store(error)) => Err(error.into()),
         TeamError::Missing => Err(Failure::Missing),
         TeamError::StepUp => {
-            visitor.step_up(dashboard, "/app/team")?;
+            visitor.step_up_for(dashboard, form)?;
             Ok(sentence(&error.to_string()))
         }
         TeamError::Email => Ok("The address must be whole, as in ada@example.com.".to_owned()),

@@ -160,7 +160,7 @@ impl People {
         if self.store.user_by_email(&email).await?.is_some() {
             return Err(LinkError::EmailTaken);
         }
-        let password = self.passwords.hash(&typed.password).await?;
+        let password = self.passwords.hash(&typed.password, from.ip).await?;
         // The account of that name, where an earlier use of the command line has made it.
         let accounts = self.store.accounts(now).await?;
         let made = accounts.iter().find(|it| it.account.name == name).map(|it| it.account.id);
@@ -225,7 +225,7 @@ impl People {
                 (Some(factor), codes)
             }
         };
-        let password = self.passwords.hash(&typed.password).await?;
+        let password = self.passwords.hash(&typed.password, from.ip).await?;
         let credentials = Credentials { user: user.id, password, factor, at: now };
         let secret: Secret = link.parse().map_err(|_| LinkError::Over)?;
         if !self.store.take_credentials(&secret.hash(), &credentials).await? {

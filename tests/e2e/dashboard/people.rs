@@ -225,11 +225,10 @@ async fn an_operator_acts_as_an_account_under_a_banner_and_each_change_says_so()
     let database = audit::open(&server);
     database.execute("UPDATE sessions SET verified_at = 0", []).expect("changed");
     let asked = browser.submit(&act, &[]).await;
-    let next = format!("/app/verify?next=%2Fops%2Faccounts%2F{}", account.id);
-    assert_eq!(asked.to, Some(next), "the password comes first: {}", asked.html);
+    assert!(asked.status == 403 && asked.html.contains("step-up-password"), "{}", asked.html);
     let (_, password) = super::dev_person(&server);
-    let verified =
-        browser.submit("/app/verify", &[("password", &password), ("next", "/ops")]).await;
+    let given = [("step-up-password", password.as_str()), ("next", "/ops")];
+    let verified = browser.submit("/app/verify", &given).await;
     assert_eq!(verified.to.as_deref(), Some("/ops"), "{}", verified.html);
     assert_eq!(browser.submit(&act, &[]).await.to.as_deref(), Some("/app"));
     for path in ["/app", "/app/keys", "/app/team", "/app/messages", "/app/audit", "/ops"] {

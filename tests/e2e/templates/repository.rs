@@ -200,7 +200,7 @@ async fn would_break_senders(it: &Repository<'_>) {
     for arguments in [&["check", "mails"][..], &["push", "mails"]] {
         let refused = it.template(arguments, 1);
         assert!(
-            refused.contains("imprint") && refused.contains("1 messages were sent"),
+            refused.contains("imprint") && refused.contains("1 message was sent"),
             "{refused}"
         );
     }
