@@ -67,8 +67,7 @@ pub async fn show(
 ) -> Result<Response, Failure> {
     let memberships = dashboard.people.store.memberships(visitor.person.user.id).await?;
     let is_accepted = |it: &MembershipRow| it.state == MembershipState::Accepted;
-    let (accounts, invitations): (Vec<_>, Vec<_>) =
-        memberships.into_iter().partition(is_accepted);
+    let (accounts, invitations): (Vec<_>, Vec<_>) = memberships.into_iter().partition(is_accepted);
     let lines = |rows: Vec<MembershipRow>| -> Vec<AccountLine> {
         rows.into_iter().map(|row| AccountLine::of(row, &visitor)).collect()
     };
