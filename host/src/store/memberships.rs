@@ -326,3 +326,88 @@ impl Store {
         .map(|_| ())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::store::test_data;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+    /// Invites somebody with a password as an owner, or lets the operator take the person in.
+    async fn join(store: &Store, account: AccountId, name: &str, by: JoinedBy) -> UserId {
+        let new = NewUser {
+            id: UserId::new(NOW),
+            email: format!("{name}@example.com").parse().expect("an address"),
+            password: Some("a hash".to_owned()),
+            is_operator: false,
+            membership: None,
+            at: NOW,
+        };
+        let place = (account, Role::Owner);
+        let decide = |_: &JoiningFacts| Ok::<(), Infallible>(());
+        let joined = store.join_account(&new, place, by, decide).await.expect("stored");
+        joined.unwrap_or_else(|never| match never {}).user
+    }
+
+    /// Who owns the account and can log in, as a change of a member is told.
+    async fn owners(store: &Store, account: AccountId, user: UserId) -> Vec<UserId> {
+        let decide = |facts: &MemberFacts| {
+            let owners = facts.owned.iter().flat_map(|it| &it.owners);
+            Err(owners.filter(|it| it.can_log_in).map(|it| it.user).collect::<Vec<_>>())
+        };
+        store.change_member(account, user, decide).await.expect("readable").expect_err("refused")
+    }
+
+    #[tokio::test]
+    async fn an_invitation_counts_for_nothing_until_it_is_accepted_once() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = test_data::open(&directory).await;
+        let account = test_data::open_account(&store, 5, NOW).await;
+        let ada = join(&store, account, "ada", JoinedBy::Operator).await;
+        let by = JoinedBy::Owner { counts_until: NOW };
+        let bo = join(&store, account, "bo", by).await;
+        let cy = join(&store, account, "cy", by).await;
+        assert_eq!(owners(&store, account, ada).await, [ada]);
+        assert!(store.decline_invitation(cy, account).await.expect("written"));
+        assert!(!store.accept_invitation(cy, account, NOW).await.expect("written"));
+        assert!(store.accept_invitation(bo, account, NOW).await.expect("written"));
+        assert!(!store.accept_invitation(bo, account, NOW).await.expect("written"));
+        assert!(!store.decline_invitation(bo, account).await.expect("written"), "it is taken");
+        let mut both = owners(&store, account, ada).await;
+        both.sort();
+        let mut wanted = [ada, bo];
+        wanted.sort();
+        assert_eq!(both, wanted);
+        let of_bo = store.memberships(bo).await.expect("readable");
+        assert_eq!((of_bo[0].state, of_bo[0].used_at), (MembershipState::Accepted, Some(NOW)));
+        assert!(store.memberships(cy).await.expect("readable").is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_removal_that_is_refused_removes_nothing_of_the_person() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = test_data::open(&directory).await;
+        let one = test_data::open_account(&store, 5, NOW).await;
+        let two = test_data::open_account(&store, 5, NOW).await;
+        let ada = join(&store, one, "ada", JoinedBy::Operator).await;
+        assert_eq!(join(&store, two, "ada", JoinedBy::Operator).await, ada);
+        let bo = join(&store, two, "bo", JoinedBy::Operator).await;
+        let refused = store.remove_user(ada, |accounts| {
+            let counts = accounts.iter().map(|it| (it.account, it.owners.len()));
+            Err(counts.collect::<Vec<_>>())
+        });
+        let mut told = refused.await.expect("readable").expect_err("refused");
+        told.sort();
+        let mut wanted = [(one, 1), (two, 2)];
+        wanted.sort();
+        assert_eq!(told, wanted, "all accounts of the person, each with its owners");
+        assert_eq!(store.memberships(ada).await.expect("readable").len(), 2);
+        let removed = store.remove_user(ada, |_| Ok::<(), Infallible>(())).await;
+        assert_eq!(removed.expect("written"), Ok(()));
+        assert!(store.user(ada).await.expect("readable").is_none());
+        assert_eq!(owners(&store, two, bo).await, [bo]);
+    }
+}
