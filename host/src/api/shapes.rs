@@ -52,8 +52,9 @@ pub use reference::{
 };
 pub use refusals::{
     AuthorReadRefusals, AuthorRefusals, BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals,
-    OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals, ResendRefusals,
-    SettingsRefusals, StateRefusals, TeamRefusals, TestRecipientRefusals, UserRefusals,
+    OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals, RemoveUserRefusals,
+    ResendRefusals, SettingsRefusals, StateRefusals, TeamRefusals, TestRecipientRefusals,
+    UserRefusals,
 };
 pub use request::{
     AccountQuery, AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,

@@ -109,7 +109,8 @@ pub async fn wrong_method(request: Request) -> Response {
 
 /// The page above a form's address, or the list where a row has no page of its own.
 pub fn page_of_form(path: &str) -> &str {
-    const LISTS: [(&str, &str); 3] = [
+    const LISTS: [(&str, &str); 4] = [
+        ("/app/accounts/", "/app/accounts"),
         ("/app/team/", "/app/team"),
         ("/app/profile/sessions/", "/app/profile"),
         ("/app/acting/", "/app"),
