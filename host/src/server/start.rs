@@ -19,7 +19,7 @@ use super::start_error::StartError;
 use super::tasks::{Tasks, once};
 use super::{
     bounces, cli_settings, dashboard, delivery, descriptors, http, master_key, plugins, relay,
-    webhooks,
+    service_manager, webhooks,
 };
 use crate::api::client_address::{Forwarding, TrustedProxies};
 use crate::api::control_token::ControlToken;
@@ -31,7 +31,6 @@ use crate::authoring::test_recipients::CONFIRMATION_LIFE;
 use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, ForwardedHeader};
 use crate::credit::Credits;
-use crate::dashboard::setting::Settings;
 use crate::delivery::queue::worker::IDLE_PAUSE;
 use crate::delivery::shaping::admission::AdmissionControl;
 use crate::inbox::store::InboxStore;
@@ -41,6 +40,7 @@ use crate::journey::accept::rate_limit::RateLimits;
 use crate::journey::commit::Commit;
 use crate::journey::commit::batch;
 use crate::journey::commit::decide::Rules;
+use crate::management::settings::Settings;
 use crate::nodes::{Job, Membership};
 use crate::people::People;
 use crate::plugin::Plugins;
@@ -181,6 +181,7 @@ async fn start_parts(
     core.start("retention", once(membership, Job::Retention, &stop_core, retain));
     let parts = (Arc::clone(&limits.rate_limits), routes.admission(), Arc::clone(&wake));
     core.start("share limits", share_limits(Arc::clone(membership), parts, stop_core.clone()));
+    core.start("watchdog", service_manager::watchdog(stop_core.clone()));
     core.start("tidy", run_maintenance(limits.buckets(), metrics.clone(), stop_core.clone()));
     let accept =
         Accept { facts, clock: clock.clone(), rate_limits: Arc::clone(&limits.rate_limits) };
@@ -189,12 +190,15 @@ async fn start_parts(
     if let Some(reports) = reports {
         reports.serve(config, relay.tls(), &listeners, &stop_listeners);
     }
+    let settings = Settings::default();
     let api = Api::from(ApiParts {
         journey: Arc::clone(&journey),
         proxies: proxies(config),
         store: store.clone(),
         people: Arc::clone(&people),
         people_url: config.people.base(),
+        mailer: dashboard::mailer(config),
+        settings: settings.clone(),
         plugins: Arc::clone(&plugins),
         admission: routes.admission(),
         verifier: Arc::clone(&verifier),
@@ -213,7 +217,6 @@ async fn start_parts(
         metrics,
     });
     let submission = (&*smtp_ports.0, &*smtp_ports.1);
-    let settings = Settings::default();
     let shown = (&settings, relay.certificates());
     let dashboard = dashboard::dashboard(config, &api, &people, submission, shown);
     limits.relay = relay.serve(config, journey, &listeners, &stop_listeners);
