@@ -144,7 +144,7 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Domain(command) => Box::pin(domain::run(command)).await,
         Command::Plugin(command) => Ok(Box::pin(plugin::run(command)).await?),
         Command::Message(command) => Box::pin(message::run(command)).await,
-        Command::Nodes(command) => nodes::run(command).await,
+        Command::Nodes(command) => nodes::run(&command).await,
         Command::Queue(command) => queue::run(command).await,
         Command::Top(it) => Box::pin(top::run(it)).await,
         Command::Suppression(command) => suppression::run(command).await,

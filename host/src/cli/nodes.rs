@@ -16,7 +16,7 @@ pub struct Nodes {
     target: Target,
 }
 
-pub async fn run(command: Nodes) -> Result<(), CliError> {
+pub async fn run(command: &Nodes) -> Result<(), CliError> {
     let opened = command.target.open().await?;
     let mut rows = opened.store.nodes().await?;
     if opened.store.has_file() && !opened.is_served {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use reqwest::Method;
 use serde_json::{Value, json};
 use waxwing_dns::DnsServer;
 use waxwing_mx::{Behaviour, MxServer, Reply, Stage};
@@ -258,7 +259,8 @@ async fn a_key_that_one_node_deactivates_is_refused_by_the_other() {
         server.send(&spare, &mail).await.message_id();
     }
     let path = format!("/v1/keys/{id}/deactivate");
-    let done = one.post(&path, &keys.account.key, &json!({}), &[]).await;
+    let request = one.request(Method::POST, &path).header("x-api-key", &keys.account.key);
+    let done = one.answer(request).await;
     assert_eq!(done.status, 200, "{}", done.body);
     two.send(&spare, &mail).await.assert_refused(401, "UNAUTHORIZED");
 }
