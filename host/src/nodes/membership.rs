@@ -87,7 +87,8 @@ impl Membership {
     #[must_use]
     pub fn joining() -> Self {
         let nothing = HeldShares { shares: BTreeMap::new(), nodes: 0, until: Instant::now() };
-        Self { held: ArcSwap::from_pointee(Held::Shares(nothing)), changes: watch::Sender::default() }
+        let held = ArcSwap::from_pointee(Held::Shares(nothing));
+        Self { held, changes: watch::Sender::default() }
     }
 
     #[must_use]

@@ -88,9 +88,8 @@ impl Share {
     }
 
     fn of(kind: &[u8], key: &[u8]) -> Self {
-        let hash: [u8; 32] =
-            Sha256::new().chain_update(kind).chain_update([0_u8]).chain_update(key).finalize().into();
-        Self(hash[0] % SHARES)
+        let hash = Sha256::new().chain_update(kind).chain_update([0_u8]).chain_update(key);
+        Self(hash.finalize()[0] % SHARES)
     }
 }
 

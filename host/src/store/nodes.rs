@@ -217,17 +217,17 @@ impl Store {
             };
             placed.insert(it.share, it);
         }
-        let moved = moves(&live, &placed.values().copied().collect::<Vec<_>>());
+        let changed = moves(&live, &placed.values().copied().collect::<Vec<_>>());
         inserts(
             "-- renew_node: moves
              INSERT INTO shares (share, node, epoch)",
-            moved.iter().map(|it| args![it.share.number(), it.node.to_string(), it.epoch]),
+            changed.iter().map(|it| args![it.share.number(), it.node.to_string(), it.epoch]),
             " ON CONFLICT (share) DO UPDATE SET node = excluded.node, epoch = excluded.epoch",
         )
         .run(&mut tx)
         .await?;
         tx.commit().await?;
-        placed.extend(moved.into_iter().map(|it| (it.share, it)));
+        placed.extend(changed.into_iter().map(|it| (it.share, it)));
         let own = placed.into_values().filter(|it| it.node == node.id);
         Ok(Renewed {
             shares: own.map(|it| (it.share, it.epoch)).collect(),

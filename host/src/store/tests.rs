@@ -41,8 +41,8 @@ use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
     AfterAttempt, Answer, AttemptEnding, AttemptRecord, Body, BodyOf, Due, Job, JobItem,
-    JobOutcome, Lease, LeaseFacts, Lessee, NewMessage, NewSuppression, ReturnPath, Settlement, Suppresses,
-    SuppressionKind,
+    JobOutcome, Lease, LeaseFacts, Lessee, NewMessage, NewSuppression, ReturnPath, Settlement,
+    Suppresses, SuppressionKind,
 };
 use crate::template::source::TemplateSource;
 use crate::template::version::TemplateRevision;
