@@ -256,3 +256,40 @@ fn last_of_full(page: &[DueLane]) -> Option<DueLane> {
     let is_full = page.len() >= usize::try_from(PAGE).unwrap_or(usize::MAX);
     page.last().filter(|_| is_full).cloned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nodes::Membership;
+
+    fn start(domain: &str) -> LaneStart {
+        let account_id = AccountId::first_of(BEFORE_ALL);
+        LaneStart { lane: Lane { name: domain.to_owned(), account_id }, after: None }
+    }
+
+    #[test]
+    fn lanes_of_a_share_that_is_lost_are_forgotten() {
+        let (kept, lost) = (start("example.com"), start("example.org"));
+        assert_ne!(kept.lane.share(), lost.lane.share(), "or the test is about nothing");
+        let mut lanes = Lanes::new(LaneKind::Domains);
+        lanes.sweep = Sweep::Next(Instant::now() + SWEEP_EVERY);
+        for lane in [&kept, &lost] {
+            lanes.known.insert(key(&lane.lane));
+            lanes.keep(lane.clone());
+        }
+        lanes.known.insert(key(&start("blocked.example").lane));
+        lanes.block(Bottleneck::ThisLane, start("blocked.example"));
+
+        let node = Membership::joining();
+        node.renewed(&[(kept.lane.share(), 1)], 2, Instant::now() + SWEEP_EVERY);
+        lanes.follow(&node.held());
+        let blocked_is_kept = start("blocked.example").lane.share() == kept.lane.share();
+        assert_eq!(lanes.is_blocked_by(&Bottleneck::ThisLane), blocked_is_kept);
+        assert_eq!(lanes.batch(BATCH), [kept.clone()]);
+        assert!(!lanes.known.contains(&key(&lost.lane)), "it is read again if it comes back");
+        assert!(lanes.has_more(), "a sweep finds the lanes of shares that have come");
+        lanes.follow(&Held::Everything);
+        lanes.keep(lost.clone());
+        assert_eq!(lanes.batch(BATCH), [lost]);
+    }
+}
