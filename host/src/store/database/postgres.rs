@@ -119,7 +119,7 @@ pub async fn claim(url: &str) -> Result<PgConnection, StoreError> {
     Err(ServerError::InUse { server: named(&options) }.into())
 }
 
-fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
+pub fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
     let options = PgConnectOptions::from_str(url).map_err(|_| ServerError::Url)?;
     // Statements are logged nowhere: they hold addresses.
     Ok(options
@@ -129,7 +129,7 @@ fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
 }
 
 /// Connects, and looks whether this server and this database can be worked with.
-async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
+pub async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
     let unreachable = |source| ServerError::Unreachable { server: named(options), source };
     let timeout = tokio::time::timeout(CONNECTION_WAIT, options.connect()).await;
     let late = || unreachable(io::Error::from(io::ErrorKind::TimedOut).into());
@@ -155,7 +155,7 @@ async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError>
 }
 
 /// A server and a database in words, without a password.
-fn named(options: &PgConnectOptions) -> String {
+pub fn named(options: &PgConnectOptions) -> String {
     let database = options.get_database().unwrap_or_else(|| options.get_username());
     let host = match options.get_socket() {
         Some(socket) => socket.display().to_string(),
