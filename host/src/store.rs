@@ -138,7 +138,7 @@ impl Store {
     /// The database cannot be opened, was written by a newer version of the server, or was moved.
     pub async fn open(place: impl Into<Place>) -> Result<Self, StoreError> {
         let db = database::open(&place.into()).await?;
-        transfer::refuse(&db).await?;
+        transfer::marks::refuse(&db).await?;
         let salt = sql("-- event_salt\nSELECT value FROM upkeep WHERE name = 'event_salt'")
             .one(&db.readers)
             .await?;

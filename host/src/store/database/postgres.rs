@@ -18,6 +18,7 @@ use self::tx::code;
 use super::connections::{Connections, Database, Pool, Single};
 use super::migrations;
 use super::purpose::Purpose;
+use super::transfer::marks;
 use crate::store::StoreError;
 use crate::store::error::ServerError;
 
@@ -98,7 +99,13 @@ pub async fn check(url: &str) -> Result<(), StoreError> {
             Some(_) => {}
         }
     }
-    Ok(())
+    match sqlx::query(marks::ALL).fetch_optional(&mut connection).await.map_err(during())? {
+        Some(mark) => {
+            let name: String = mark.try_get("name").map_err(during())?;
+            Err(marks::refusal(&name, mark.try_get("value").map_err(during())?))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Takes the database for this server. One that stopped just now may not have left yet.

@@ -10,6 +10,7 @@ use sqlx::{ConnectOptions, Row, SqliteConnection};
 use super::connections::{Connections, Database, Pool, Single, options};
 use super::inline::{Access, Inline};
 use super::purpose::Purpose;
+use super::transfer::marks;
 use super::{convert, migrations};
 use crate::store::error::BASELINE_SCHEMA;
 use crate::store::{StoreError, embedded};
@@ -94,8 +95,15 @@ pub async fn check(file: &Path) -> Result<(), StoreError> {
         let used: i64 = used.and_then(|row| row.try_get("bytes")).map_err(during())?;
         let used = u64::try_from(used).unwrap_or_default();
         convert::check_disk(file, used, embedded::free_disk(file))?;
+        return Ok(());
     }
-    Ok(())
+    match sqlx::query(marks::ALL).fetch_optional(&mut connection).await.map_err(during())? {
+        Some(mark) => {
+            let name: String = mark.try_get("name").map_err(during())?;
+            Err(marks::refusal(&name, mark.try_get("value").map_err(during())?))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Connections for lists: whoever takes one has it for that long, and then SQLite interrupts what it reads.

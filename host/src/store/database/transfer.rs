@@ -4,7 +4,7 @@
 //! then the target stops saying that it is half. A process that is killed anywhere leaves at most one database that a
 //! server starts with.
 
-mod marks;
+pub mod marks;
 mod read;
 mod schema;
 mod value;
@@ -21,7 +21,6 @@ use read::Reader;
 use schema::{Schema, Table};
 use write::Writer;
 
-pub use marks::refuse;
 pub use walk::Copied;
 
 /// Tables in which a new database has rows.

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::connections::Database;
-use super::super::row::{Row, column};
+use super::super::row::column;
 use super::super::statement::sql;
 use crate::store::StoreError;
 use crate::store::error::TransferError;
@@ -14,6 +14,10 @@ use crate::store::error::TransferError;
 pub const MOVED: &str = "moved to";
 /// Under this name stands a [`Filling`].
 pub const FILLED: &str = "filled from";
+
+/// The notes, for whoever has no store.
+pub const ALL: &str =
+    "SELECT name, value FROM upkeep WHERE name = 'moved to' OR name = 'filled from'";
 
 /// How far a database is that is being filled.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -29,14 +33,12 @@ pub async fn refuse(db: &Database) -> Result<(), StoreError> {
     let marks = sql("-- marks of a move
          SELECT name, value FROM upkeep WHERE name IN (SELECT value FROM json_each($1))");
     let marks = marks.list(&[MOVED, FILLED]).all(&db.readers).await?;
-    marks.first().map_or(Ok(()), |row| Err(refusal(row)?.into()))
+    let Some(mark) = marks.first() else { return Ok(()) };
+    Err(refusal(column(mark, "name")?, column(mark, "value")?))
 }
 
-fn refusal(row: &Row) -> Result<TransferError, StoreError> {
-    let name: &str = column(row, "name")?;
-    Ok(if name == MOVED {
-        TransferError::Moved { to: column(row, "value")? }
-    } else {
-        TransferError::Half
-    })
+/// What to say of a database with such a note.
+pub fn refusal(name: &str, value: String) -> StoreError {
+    let why = if name == MOVED { TransferError::Moved { to: value } } else { TransferError::Half };
+    why.into()
 }
