@@ -90,7 +90,11 @@ pub async fn check(url: &str) -> Result<(), StoreError> {
     let known: BTreeMap<i64, &[u8]> =
         migrations::POSTGRES.iter().map(|it| (it.version, &*it.checksum)).collect();
     let applied = connection.list_applied_migrations("_sqlx_migrations").await;
-    for it in applied.map_err(migration_error)? {
+    let applied = applied.map_err(migration_error)?;
+    if applied.is_empty() {
+        return Ok(());
+    }
+    for it in applied {
         match known.get(&it.version) {
             None => return Err(StoreError::Newer { migration: it.version }),
             Some(checksum) if **checksum != *it.checksum => {

@@ -77,7 +77,7 @@ pub async fn check(file: &Path) -> Result<(), StoreError> {
     if sqlx::query(tables).fetch_optional(&mut connection).await.map_err(during())?.is_none() {
         return Ok(());
     }
-    let mut is_earlier = false;
+    let mut newest = 0;
     let applied = "SELECT version, checksum FROM _sqlx_migrations ORDER BY version";
     for row in sqlx::query(applied).fetch_all(&mut connection).await.map_err(during())? {
         let version: i64 = row.try_get("version").map_err(during())?;
@@ -88,9 +88,12 @@ pub async fn check(file: &Path) -> Result<(), StoreError> {
         if *known.checksum != *checksum {
             return Err(MigrateError::VersionMismatch(version).into());
         }
-        is_earlier = version < BASELINE_SCHEMA;
+        newest = version;
     }
-    if is_earlier {
+    if newest == 0 {
+        return Ok(());
+    }
+    if newest < BASELINE_SCHEMA {
         let used = sqlx::query(convert::USED_BYTES).fetch_one(&mut connection).await;
         let used: i64 = used.and_then(|row| row.try_get("bytes")).map_err(during())?;
         let used = u64::try_from(used).unwrap_or_default();

@@ -38,6 +38,7 @@ pub async fn refuse(db: &Database) -> Result<(), StoreError> {
 }
 
 /// What to say of a database with such a note.
+#[must_use]
 pub fn refusal(name: &str, value: String) -> StoreError {
     let why = if name == MOVED { TransferError::Moved { to: value } } else { TransferError::Half };
     why.into()
