@@ -84,7 +84,8 @@ pub struct ComparedTable {
 pub fn name_of(place: &Place) -> Result<String, StoreError> {
     match place {
         Place::File(file) => {
-            let file = file.canonicalize().unwrap_or_else(|_| file.clone());
+            // The same before and after it is made.
+            let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
             Ok(file.display().to_string())
         }
         Place::Server(url) => Ok(postgres::named(&postgres::options(url)?)),

@@ -127,7 +127,8 @@ async fn triggers_foreign_keys_and_numbers_go_on_in_the_filled_database() {
         assert!(try_on_server(&sides.url, refused).await.is_err(), "{refused}");
     }
     let mut connection = PgConnection::connect(&sides.url).await.expect("it runs");
-    let event = "INSERT INTO events (type, detail, created_at) VALUES (1, '', 1) RETURNING sequence";
+    let event = "INSERT INTO events (type, detail, created_at) VALUES (1, '', 1)
+                 RETURNING sequence";
     let event: i64 = sqlx::query_scalar(event).fetch_one(&mut connection).await.expect("written");
     assert_eq!(event, 2_601, "no number is given twice, also of an event that is gone");
     let sample = "INSERT INTO samples (decision_id, kind, slot, digest, outcome, sealed, created_at)
@@ -259,7 +260,11 @@ async fn tables_that_differ_are_told_before_a_row_is_copied() {
             "ALTER TABLE probe RENAME COLUMN at TO written_at",
             "the column probe.written_at, which PostgreSQL has not",
         ),
-        ("CREATE TABLE extra (id BIGINT)", "DROP TABLE extra", "the table extra, which SQLite has not"),
+        (
+            "CREATE TABLE extra (id BIGINT)",
+            "DROP TABLE extra",
+            "the table extra, which SQLite has not",
+        ),
         (
             "ALTER TABLE usage ALTER COLUMN sent TYPE INTEGER",
             "ALTER TABLE usage ALTER COLUMN sent TYPE BIGINT",

@@ -9,7 +9,7 @@ use futures_util::StreamExt as _;
 
 use super::read::{Reader, Records};
 use super::schema::Table;
-use super::value::{Content, Hasher, Record};
+use super::value::{Content, Hasher, Record, Value};
 use super::write::{Changes, Writer};
 use crate::store::StoreError;
 use crate::store::error::TransferError;
@@ -120,7 +120,7 @@ async fn walk(
         }
         if let Some(record) = added.filter(|_| round != Round::Remove) {
             copied.added += 1;
-            octets += record.iter().map(|it| it.octets()).sum::<usize>();
+            octets += record.iter().map(Value::octets).sum::<usize>();
             changes.added.push(record);
         }
         looked_at += 1;
