@@ -157,7 +157,7 @@ pub async fn run(migrate: &Migrate) -> Result<(), CliError> {
         None => Standing::Empty,
     };
     if migrate.dry_run {
-        return look(migrate, source, standing).await;
+        return look(migrate, &mut source, standing).await;
     }
     Box::pin(do_move(migrate, source, standing)).await
 }
@@ -231,7 +231,11 @@ async fn verify(migrate: &Migrate) -> Result<(), CliError> {
     report(migrate, &tables, None)
 }
 
-async fn look(migrate: &Migrate, mut source: Source, standing: Standing) -> Result<(), CliError> {
+async fn look(
+    migrate: &Migrate,
+    source: &mut Source,
+    standing: Standing,
+) -> Result<(), CliError> {
     let counts = source.counts().await?;
     let rows: i64 = counts.iter().map(|(_, rows)| rows).sum();
     let tables: Vec<Value> =

@@ -266,7 +266,8 @@ async fn numbers_of_server(connection: &mut PgConnection) -> Result<BTreeMap<Str
     let mut numbers = BTreeMap::new();
     for Identity { table, sequence, .. } in identities(connection).await? {
         let last = format!("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}");
-        let last = sqlx::query_scalar(AssertSqlSafe(last)).fetch_one(&mut *connection).await?;
+        let last = sqlx::query_scalar(AssertSqlSafe(last)).fetch_one(&mut *connection);
+        let last: i64 = last.await?;
         numbers.insert(table, last);
     }
     Ok(numbers)
