@@ -11,6 +11,7 @@ mod domain;
 mod error;
 mod key;
 mod message;
+mod migrate;
 mod nodes;
 mod open;
 mod output;
@@ -49,6 +50,8 @@ enum Command {
     Serve(serve::Serve),
     /// Check a configuration and every file that it names; all faults at once
     Check(check::Check),
+    /// Move everything from a file of SQLite to PostgreSQL, or back
+    Migrate(migrate::Migrate),
     /// Open, list, show and change accounts
     #[command(subcommand)]
     Account(account::AccountCommand),
@@ -136,6 +139,7 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Dev(dev) => Box::pin(dev::run(dev)).await,
         Command::Serve(serve) => Box::pin(serve::run(serve)).await,
         Command::Check(check) => check::run(&check).await,
+        Command::Migrate(migrate) => Box::pin(migrate::run(&migrate)).await,
         Command::Account(command) => Box::pin(account::run(command)).await,
         Command::User(command) => Box::pin(user::run(command)).await,
         Command::Key(command) => key::run(command).await,

@@ -122,6 +122,7 @@ pub use webhooks::{
 };
 
 use commit::KeyUse;
+pub use database::transfer;
 use database::{Database, Row, Statement, column, sql};
 use events::EventIds;
 use identities::Identities;
@@ -142,9 +143,10 @@ impl Store {
     /// Opens the database, makes it where it is missing, and brings its schema up to date.
     ///
     /// # Errors
-    /// The database cannot be opened, or was written by a newer version of the server.
+    /// The database cannot be opened, was written by a newer version of the server, or was moved.
     pub async fn open(place: impl Into<Place>) -> Result<Self, StoreError> {
         let db = database::open(&place.into()).await?;
+        transfer::marks::refuse(&db.readers).await?;
         let salt = sql("-- event_salt\nSELECT value FROM upkeep WHERE name = 'event_salt'")
             .one(&db.readers)
             .await?;

@@ -119,9 +119,10 @@ impl Membership {
     #[must_use]
     pub fn holds_after(&self, share: Share, pause: Duration) -> bool {
         let held = self.held.load();
-        let is_fresh = held.shares().and_then(|it| it.shares.get(&share)).is_some_and(|it| {
-            it.since.is_some_and(|since| since.elapsed() < pause)
-        });
+        let is_fresh = held
+            .shares()
+            .and_then(|it| it.shares.get(&share))
+            .is_some_and(|it| it.since.is_some_and(|since| since.elapsed() < pause));
         held.has(|| share) && held.is_in_time() && !is_fresh
     }
 
@@ -144,8 +145,7 @@ impl Membership {
             (share, HeldShare { epoch, since: since(share, epoch) })
         };
         let now: BTreeMap<Share, HeldShare> = shares.iter().map(held).collect();
-        let is_changed =
-            now != known.shares || nodes != known.nodes || !before.is_in_time();
+        let is_changed = now != known.shares || nodes != known.nodes || !before.is_in_time();
         self.held.store(Arc::new(Held::Shares(HeldShares { shares: now, nodes, until })));
         if is_changed {
             self.changes.send_modify(|it| *it += 1);

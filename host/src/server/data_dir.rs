@@ -17,6 +17,7 @@ use crate::store::seal::{Purpose, derived_key};
 const DATABASE: &str = "waxwing.db";
 const INBOX: &str = "inbox.db";
 const LOCK: &str = "lock";
+const FILLING: &str = "migrate.lock";
 const TLS: &str = "tls";
 const MASTER_KEY: &str = "master.key";
 const CONTROL: &str = "control.json";
@@ -44,6 +45,9 @@ pub enum DataDirError {
     /// Another server runs on it.
     #[error("another waxwing runs on the data directory {path}; stop it, or use --data-dir")]
     Locked { path: PathBuf },
+    /// A move into it is under way.
+    #[error("another `waxwing migrate` fills the data directory {path}; wait for its end")]
+    Filled { path: PathBuf },
     /// The master key was cut off or replaced.
     #[error("the master key {path} does not have 32 bytes; restore it from your backup")]
     BadKey { path: PathBuf },
@@ -133,11 +137,25 @@ impl DataDir {
     /// # Errors
     /// Another server has it.
     pub fn lock(&self) -> Result<Lock, DataDirError> {
-        let path = self.file(LOCK);
+        self.lock_file(LOCK)?.ok_or_else(|| DataDirError::Locked { path: self.0.clone() })
+    }
+
+    /// Takes the database of the directory for a move into it. A server may run on the directory meanwhile, with a database
+    /// elsewhere.
+    ///
+    /// # Errors
+    /// Another move has it.
+    pub fn lock_filling(&self) -> Result<Lock, DataDirError> {
+        self.lock_file(FILLING)?.ok_or_else(|| DataDirError::Filled { path: self.0.clone() })
+    }
+
+    /// None where another process has it.
+    fn lock_file(&self, name: &str) -> Result<Option<Lock>, DataDirError> {
+        let path = self.file(name);
         let file = File::create(&path).map_err(at(&path))?;
         match file.try_lock() {
-            Ok(()) => Ok(Lock(file)),
-            Err(TryLockError::WouldBlock) => Err(DataDirError::Locked { path: self.0.clone() }),
+            Ok(()) => Ok(Some(Lock(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(source)) => Err(DataDirError::Io { path, source }),
         }
     }

@@ -9,7 +9,8 @@ use super::data_dir::{DataDir, DataDirError};
 use crate::store::seal::{Purpose, Seal};
 use crate::store::{Store, StoreError};
 
-const PROOF: &str = "proof of the master key";
+/// Under this name a database has what proves its master key.
+pub const PROOF: &str = "proof of the master key";
 
 /// Why what the server has sealed cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -28,15 +29,19 @@ pub enum MasterKeyError {
 
 /// Opens what the first start has sealed; the first start seals it.
 pub async fn verify(data: &DataDir, store: &Store) -> Result<(), MasterKeyError> {
-    let seal = Seal::new(&data.master_key()?, Purpose::DkimKeys);
-    match store.noted(PROOF).await? {
-        Some(noted) => {
-            let sealed = STANDARD.decode(noted).unwrap_or_default();
-            let path = data.file("master.key");
-            seal.open(PROOF, &sealed).map(drop).map_err(|_| MasterKeyError::Another { path })
-        }
-        None => Ok(store.note(PROOF, &STANDARD.encode(seal.seal(PROOF, b"proof"))).await?),
+    if let Some(noted) = store.noted(PROOF).await? {
+        return check(data, &noted);
     }
+    let seal = Seal::new(&data.master_key()?, Purpose::DkimKeys);
+    Ok(store.note(PROOF, &STANDARD.encode(seal.seal(PROOF, b"proof"))).await?)
+}
+
+/// Whether the key of the directory is the one of the database that has noted this under [`PROOF`].
+pub fn check(data: &DataDir, noted: &str) -> Result<(), MasterKeyError> {
+    let seal = Seal::new(&data.master_key()?, Purpose::DkimKeys);
+    let sealed = STANDARD.decode(noted).unwrap_or_default();
+    let path = data.file("master.key");
+    seal.open(PROOF, &sealed).map(drop).map_err(|_| MasterKeyError::Another { path })
 }
 
 #[cfg(test)]

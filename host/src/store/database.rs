@@ -11,6 +11,7 @@ mod purpose;
 mod row;
 mod sqlite;
 mod statement;
+pub mod transfer;
 
 pub(super) use arg::{IntoArg, args, digits, to_json};
 pub(super) use connections::{Connections, Database, Tx};

@@ -111,6 +111,51 @@ pub enum ServerError {
     Rights { server: String, source: sqlx::Error },
 }
 
+/// Why a database was not moved into another one, or cannot be worked with because of a move.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    /// A fault of this version of the server.
+    #[error("SQLite and PostgreSQL differ in {what}; nothing was moved; report this")]
+    Unlike { what: String },
+    #[error(
+        "{name} is no store of this version of Waxwing; start this version's server with it once, stop the server, and \
+         try again"
+    )]
+    Outdated { name: String },
+    #[error(
+        "{name} has data already (table {table}); move into an empty database. What an earlier move left behind is not \
+         empty: move that file away, or drop that database and create it anew"
+    )]
+    Filled { name: String, table: String },
+    #[error("another `waxwing migrate` is filling {name}; let it finish, or stop it")]
+    Another { name: String },
+    #[error(
+        "{name} is half of a move from another installation; drop it, or finish that move, and try again"
+    )]
+    Other { name: String },
+    #[error(
+        "this database was moved to {to} by `waxwing migrate`; start the server with that one, and look at [store] in \
+         the configuration"
+    )]
+    Moved { to: String },
+    #[error(
+        "`waxwing migrate` is filling this database, or was interrupted; run the same command again until it has \
+         finished, or start the server with the database that is moved"
+    )]
+    Half,
+    #[error(
+        "table {table}: the row with {row} {what}; the database that is moved is as it was; find out who wrote it, and run \
+         the same command again"
+    )]
+    Row { table: String, row: String, what: &'static str },
+    #[error(
+        "table {table} has another digest in the filled database; run the same command again, and report this"
+    )]
+    Content { table: String },
+    #[error("table {table}: the row with {row} was not read in the order of its key; report this")]
+    Order { table: String, row: String },
+}
+
 /// The database did not do, or does not hold, what it should.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -146,6 +191,8 @@ pub enum StoreError {
     Conversion(#[from] ConversionError),
     #[error(transparent)]
     Server(#[from] ServerError),
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
     #[error("there is already a {noun} `{name}`")]
     Exists { noun: &'static str, name: String },
     #[error("there is no {noun} `{name}`")]
@@ -179,6 +226,12 @@ impl StoreError {
     #[must_use]
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::Busy { .. })
+    }
+
+    /// Whether another server works with the database.
+    #[must_use]
+    pub fn is_in_use(&self) -> bool {
+        matches!(self, Self::Server(ServerError::InUse { .. }))
     }
 
     /// Whether the row is not there.

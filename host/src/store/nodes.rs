@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::Store;
+use super::database::transfer::marks;
 use super::database::{
     Row, Sql, Tx, args, column, either, inconsistent, inserts, moment, newest_migration, parsed,
     sql, word,
@@ -142,6 +143,7 @@ impl Store {
     ) -> Result<Registered, StoreError> {
         let migration = newest_migration(&self.db);
         let mut tx = self.db.begin("register_node").await?;
+        marks::refuse(&mut tx).await?;
         let clock = clock(&mut tx).await?;
         sql("-- register_node: earlier starts
              UPDATE nodes SET state = 'gone', seen_until = $1
@@ -196,6 +198,8 @@ impl Store {
         moves: impl Fn(&[NodeId], &[Placed]) -> Vec<Placed>,
     ) -> Result<Renewed, StoreError> {
         let mut tx = self.db.begin("renew_node").await?;
+        // A node that stood still while its database was moved must not go on with what was left behind.
+        marks::refuse(&mut tx).await?;
         let clock = clock(&mut tx).await?;
         put(&mut tx, node, newest_migration(&self.db), renewal, clock).await?;
         let ended = end_late_nodes(&mut tx, clock).await?;
@@ -205,9 +209,10 @@ impl Store {
             .await?;
         let live: Vec<NodeId> =
             live.iter().map(|row| parsed(row, "nodes", "id")).collect::<Result<_, StoreError>>()?;
-        let rows = sql("-- renew_node: shares\nSELECT share, node, epoch FROM shares ORDER BY share")
-            .all(&mut tx)
-            .await?;
+        let rows =
+            sql("-- renew_node: shares\nSELECT share, node, epoch FROM shares ORDER BY share")
+                .all(&mut tx)
+                .await?;
         let mut placed: BTreeMap<Share, Placed> = BTreeMap::new();
         for row in &rows {
             let it = Placed {
@@ -311,9 +316,8 @@ pub(super) async fn are_held(
     for row in &rows {
         held.insert(share(row)?, column(row, "epoch")?);
     }
-    let is_held = |share: Share| {
-        believed.epoch(share).is_some_and(|epoch| held.get(&share) == Some(&epoch))
-    };
+    let is_held =
+        |share: Share| believed.epoch(share).is_some_and(|epoch| held.get(&share) == Some(&epoch));
     Ok(lanes.iter().all(|lane| is_held(lane.share())))
 }
 
@@ -353,8 +357,10 @@ async fn put(
 
 /// Ends the nodes whose time is over; answers their names.
 async fn end_late_nodes(tx: &mut Tx, clock: Timestamp) -> Result<Vec<String>, StoreError> {
-    let ended = sql("-- end_late_nodes
-         UPDATE nodes SET state = 'gone' WHERE state <> 'gone' AND seen_until <= $1 RETURNING name")
+    let ended = sql(
+        "-- end_late_nodes
+         UPDATE nodes SET state = 'gone' WHERE state <> 'gone' AND seen_until <= $1 RETURNING name",
+    )
     .bind(clock.millis())
     .all(tx)
     .await?;

@@ -163,12 +163,10 @@ impl Store {
     ) -> Result<u64, StoreError> {
         let owner = of.shares.map(|_| of.owner);
         // Nearly always there is none: that is found out without the lock of those who write.
-        let ended = sql(
-            "-- recover_ended_leases: look
+        let ended = sql("-- recover_ended_leases: look
              SELECT message_id FROM queue
              WHERE lease_owner IS NOT NULL AND lease_until <= $1
-               AND lease_owner = coalesce($2, lease_owner) LIMIT 1000",
-        )
+               AND lease_owner = coalesce($2, lease_owner) LIMIT 1000")
         .bind(now.millis())
         .bind(owner)
         .all(&self.db.readers)

@@ -81,9 +81,12 @@ impl Webhooks {
                 in_flight.endpoints.forget();
             }
             self.settle(&mut in_flight, &mut running, &mut done).await;
-            let startable =
-                drive_while(self.select_startable(&in_flight, &membership), &mut running, &mut done)
-                    .await;
+            let startable = drive_while(
+                self.select_startable(&in_flight, &membership),
+                &mut running,
+                &mut done,
+            )
+            .await;
             let pause = match startable {
                 Ok(startable) => {
                     for it in startable.attempts {

@@ -19,6 +19,7 @@ use self::tx::code;
 use super::connections::{Connections, Database, Pool, Single};
 use super::migrations;
 use super::purpose::Purpose;
+use super::transfer::marks;
 use crate::store::StoreError;
 use crate::store::error::ServerError;
 
@@ -86,7 +87,11 @@ pub async fn check(url: &str) -> Result<(), StoreError> {
     let known: BTreeMap<i64, &[u8]> =
         migrations::POSTGRES.iter().map(|it| (it.version, &*it.checksum)).collect();
     let applied = connection.list_applied_migrations("_sqlx_migrations").await;
-    for it in applied.map_err(migration_error)? {
+    let applied = applied.map_err(migration_error)?;
+    if applied.is_empty() {
+        return Ok(());
+    }
+    for it in applied {
         match known.get(&it.version) {
             None => return Err(StoreError::Newer { migration: it.version }),
             Some(checksum) if **checksum != *it.checksum => {
@@ -95,10 +100,16 @@ pub async fn check(url: &str) -> Result<(), StoreError> {
             Some(_) => {}
         }
     }
-    Ok(())
+    match sqlx::query(marks::ALL).fetch_optional(&mut connection).await.map_err(during())? {
+        Some(mark) => {
+            let name: String = mark.try_get("name").map_err(during())?;
+            Err(marks::refusal(&name, mark.try_get("value").map_err(during())?))
+        }
+        None => Ok(()),
+    }
 }
 
-fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
+pub fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
     let options = PgConnectOptions::from_str(url).map_err(|_| ServerError::Url)?;
     // Statements are logged nowhere: they hold addresses.
     Ok(options
@@ -108,7 +119,7 @@ fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
 }
 
 /// Connects, and looks whether this server and this database can be worked with.
-async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
+pub async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
     let unreachable = |source| ServerError::Unreachable { server: named(options), source };
     let timeout = tokio::time::timeout(CONNECTION_WAIT, options.connect()).await;
     let late = || unreachable(io::Error::from(io::ErrorKind::TimedOut).into());
@@ -134,7 +145,7 @@ async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError>
 }
 
 /// A server and a database in words, without a password.
-fn named(options: &PgConnectOptions) -> String {
+pub fn named(options: &PgConnectOptions) -> String {
     let database = options.get_database().unwrap_or_else(|| options.get_username());
     let host = match options.get_socket() {
         Some(socket) => socket.display().to_string(),

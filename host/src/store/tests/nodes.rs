@@ -74,7 +74,11 @@ async fn only_an_earlier_start_of_a_node_loses_its_leases_to_the_next_one() {
     assert_eq!(register(store, &again, HOUR).await, Registered { recovered: 1, others: 2 });
     let names: Vec<String> =
         store.nodes().await.expect("readable").into_iter().map(|it| it.name).collect();
-    assert_eq!(names.iter().filter(|it| *it == "first").count(), 2, "the earlier start is forgotten");
+    assert_eq!(
+        names.iter().filter(|it| *it == "first").count(),
+        2,
+        "the earlier start is forgotten"
+    );
     let alone = node("alone");
     let registered = store.register_node(&alone, NodeTime::Alone, NOW, interrupted).await;
     assert_eq!(registered.expect("registered").others, 0, "there is one at a time");
@@ -139,7 +143,10 @@ async fn a_node_past_its_time_leases_and_settles_nothing() {
     assert_eq!(again.iter().map(|it| it.attempt).collect::<Vec<_>>(), [2]);
 
     let (back, _) = renew(store, &dead).await;
-    assert!(back.shares.is_empty() && back.live == 2, "it gets its shares from the other: {back:?}");
+    assert!(
+        back.shares.is_empty() && back.live == 2,
+        "it gets its shares from the other: {back:?}"
+    );
 }
 
 #[tokio::test]
