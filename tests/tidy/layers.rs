@@ -70,7 +70,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
             &["plugin"],
             &["sync_error"],
             &["error"],
-            &["check", "migrate", "open", "publish_folder", "queue", "serve"],
+            &["check", "migrate", "open", "publish_folder", "queue", "serve", "shell", "top"],
             &[
                 "account", "audit", "credits", "dev", "domain", "key", "nodes", "template", "user",
                 "webhook",
