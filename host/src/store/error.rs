@@ -228,12 +228,6 @@ impl StoreError {
         matches!(self, Self::Busy { .. })
     }
 
-    /// Whether another server works with the database.
-    #[must_use]
-    pub fn is_in_use(&self) -> bool {
-        matches!(self, Self::Server(ServerError::InUse { .. }))
-    }
-
     /// Whether the row is not there.
     #[must_use]
     pub fn is_not_found(&self) -> bool {

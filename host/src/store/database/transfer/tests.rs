@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sqlx::{AssertSqlSafe, PgConnection};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tempfile::TempDir;
 use waxwing_tools::Cluster;
 
