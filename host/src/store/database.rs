@@ -11,6 +11,7 @@ mod purpose;
 mod row;
 mod sqlite;
 mod statement;
+mod writers;
 
 pub(super) use arg::{IntoArg, args, digits, to_json};
 pub(super) use connections::{Connections, Database, Tx};
@@ -28,7 +29,7 @@ pub(super) use row::{
 };
 #[cfg(test)]
 pub(super) use sqlite::{PAGE_READERS, READERS, page_readers};
-pub(super) use statement::{Sql, Statement, each, either, inserts, sql};
+pub(super) use statement::{Sql, Statement, beside, each, either, inserts, sql};
 
 use sqlx::postgres::PgConnection;
 

@@ -33,9 +33,13 @@ pub enum DriverError {
     RolledBack,
     /// The connection broke between the COMMIT and its answer.
     #[error(
-        "whether the transaction was written is not known: the answer to its COMMIT did not come: {0}"
+        "whether the change was made is not known: the answer to its COMMIT did not come ({0}); look before you \
+         repeat it"
     )]
     Unknown(sqlx::Error),
+    /// None of the hosts can be written.
+    #[error("no host in store.url is a primary that answers")]
+    NoPrimary,
     #[error("this transaction only reads")]
     ReadsOnly,
     #[error("there is no row")]
@@ -100,6 +104,8 @@ pub enum ServerError {
         "the database server ({server}) is a standby, which cannot be written; name the primary in store.url"
     )]
     Standby { server: String },
+    #[error("no host in store.url is a primary that can be worked with: {reasons}")]
+    NoPrimary { reasons: String },
     #[error(
         "another waxwing works with the database ({server}); stop it, or name another database in store.url"
     )]
@@ -184,6 +190,20 @@ impl StoreError {
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Missing { .. })
+    }
+
+    /// Whether nobody knows if the transaction was written: the connection broke between its COMMIT and the answer.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Self::Database { source: DriverError::Unknown(_), .. })
+    }
+
+    /// Whether other transactions were in the way of one: it has written nothing, and may be run again as it is.
+    #[must_use]
+    pub fn is_in_the_way(&self) -> bool {
+        // `serialization_failure` and `deadlock_detected`.
+        matches!(self, Self::Database { source: DriverError::Pooled(sqlx::Error::Database(error)), .. }
+            if error.code().is_some_and(|it| it == "40001" || it == "40P01"))
     }
 
     /// Whether a constraint of the database, and not its health, is what refused.
