@@ -128,6 +128,13 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let commits = commits.keeping_samples(config.plugins.samples_kept).deciding_by(rules(config));
     let wake = Arc::new(Notify::new());
     let waker = waker(&wake, &clock);
+    let (watched, stop_watching) = (store.clone(), stop_core.clone());
+    core.start("database", async move {
+        tokio::select! {
+            () = stop_watching.cancelled() => {}
+            () = watched.watch_primary() => {}
+        }
+    });
     core.start("commit", commits.run(store.clone(), clock.clone(), waker, stop_core.clone()));
     core.start("domains", Arc::clone(&verifier).run(stop_core.clone()));
     let parts = delivery::WorkerDependencies {

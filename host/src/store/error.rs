@@ -48,6 +48,15 @@ pub enum DriverError {
     Column { name: String },
 }
 
+impl DriverError {
+    /// `serialization_failure` or `deadlock_detected`: others were in the way.
+    #[must_use]
+    pub fn is_in_the_way(&self) -> bool {
+        matches!(self, Self::Pooled(sqlx::Error::Database(error))
+            if error.code().is_some_and(|it| it == "40001" || it == "40P01"))
+    }
+}
+
 /// Why the database of an earlier version was not converted. It is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversionError {
@@ -201,9 +210,7 @@ impl StoreError {
     /// Whether other transactions were in the way of one: it has written nothing, and may be run again as it is.
     #[must_use]
     pub fn is_in_the_way(&self) -> bool {
-        // `serialization_failure` and `deadlock_detected`.
-        matches!(self, Self::Database { source: DriverError::Pooled(sqlx::Error::Database(error)), .. }
-            if error.code().is_some_and(|it| it == "40001" || it == "40P01"))
+        matches!(self, Self::Database { source, .. } if source.is_in_the_way())
     }
 
     /// Whether a constraint of the database, and not its health, is what refused.

@@ -15,7 +15,7 @@ use super::super::row::Row;
 use super::super::writers::Writers;
 use super::pool::Server;
 use super::primary::Primary;
-use super::sqlstate::{is_in_the_way, is_lost};
+use super::sqlstate::is_lost;
 use super::text;
 use super::tx::{Open, begin};
 use crate::store::error::DriverError;
@@ -132,7 +132,7 @@ async fn alone(
             open.commit().await.map(|()| done)
         };
         match done.await {
-            Err(DriverError::Pooled(error)) if tries < TRIES && is_in_the_way(&error) => tries += 1,
+            Err(error) if tries < TRIES && error.is_in_the_way() => tries += 1,
             done => return done,
         }
     }

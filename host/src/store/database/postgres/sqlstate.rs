@@ -2,8 +2,6 @@
 
 /// `query_canceled`: the time of a list is over.
 pub const CANCELED: &str = "57014";
-/// `serialization_failure` and `deadlock_detected`.
-const IN_THE_WAY: [&str; 2] = ["40001", "40P01"];
 /// `read_only_sql_transaction`: the host has become a standby; `admin_shutdown`, `crash_shutdown` and
 /// `cannot_connect_now`.
 const LOST: [&str; 4] = ["25006", "57P01", "57P02", "57P03"];
@@ -11,11 +9,6 @@ const LOST: [&str; 4] = ["25006", "57P01", "57P02", "57P03"];
 /// The SQLSTATE of an error.
 pub fn code(error: &sqlx::Error) -> Option<String> {
     error.as_database_error().and_then(sqlx::error::DatabaseError::code).map(Into::into)
-}
-
-/// Whether others were in the way, and the same may be run again.
-pub fn is_in_the_way(error: &sqlx::Error) -> bool {
-    code(error).is_some_and(|it| IN_THE_WAY.contains(&&*it))
 }
 
 /// Whether the connection is of no use any more, and most likely those beside it neither.
