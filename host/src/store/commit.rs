@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use super::database::{inconsistent, sql};
 use super::identities::Added;
 use super::lock_rows::lock_accounts;
+use super::outcome::COMMIT_OUTCOME_WAIT;
 use super::records::{Accepted, CommitFacts, Job, JobOutcome, Verdict};
 use super::tries::Tries;
 use super::{Store, StoreError};
@@ -62,7 +63,7 @@ impl Store {
                 Ok(Ended::Unknown { messages, outcomes, error }) => {
                     tracing::warn!(%error, "a commit of messages got no answer; looking up whether they are there");
                     let look = || sql(FOUND).ids(messages.iter().copied());
-                    match self.look_up_outcome(look).await {
+                    match self.look_up_outcome(COMMIT_OUTCOME_WAIT, look).await {
                         // All of them are there, or none.
                         Some(found) if found.is_empty() => (tries.again(), error),
                         Some(_) => return Ok(outcomes),

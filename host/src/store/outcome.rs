@@ -9,17 +9,20 @@ use super::Store;
 use super::database::{Row, Statement};
 use crate::store::StoreError;
 
-/// For how long it is tried: a standby may have to be promoted first, and a client waits.
-const OUTCOME_WAIT: Duration = Duration::from_secs(15);
+/// For how long it is tried where a client waits: a standby may have to be promoted first.
+pub const COMMIT_OUTCOME_WAIT: Duration = Duration::from_secs(15);
+/// The same where nobody waits but mail that is leased: without an answer it is due again when its leases end.
+pub const LEASE_OUTCOME_WAIT: Duration = Duration::from_mins(5);
 /// The pause after a look that failed.
 const PAUSE: Duration = Duration::from_millis(250);
 
 impl Store {
-    /// The rows that the statement finds once the transaction has ended; none where that could not be told in time. The
-    /// session that was lost may be committing still: it holds the lock of those who write until it is done, and whoever
-    /// looks waits for the lock.
+    /// The rows that the statement finds once the transaction has ended; none where that could not be told within `wait`.
+    /// The session that was lost may be committing still: it holds the lock of those who write until it is done, and
+    /// whoever looks waits for the lock.
     pub(super) async fn look_up_outcome<'s>(
         &self,
+        wait: Duration,
         statement: impl Fn() -> Statement<'s>,
     ) -> Option<Vec<Row>> {
         let looked = async {
@@ -33,7 +36,7 @@ impl Store {
                 }
             }
         };
-        timeout(OUTCOME_WAIT, looked).await.ok()
+        timeout(wait, looked).await.ok()
     }
 
     async fn find_behind_writers(&self, statement: Statement<'_>) -> Result<Vec<Row>, StoreError> {

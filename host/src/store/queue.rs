@@ -15,6 +15,7 @@ use super::database::{
 use super::events::StateChange;
 use super::lock_rows::{lock_accounts, lock_lanes};
 use super::message_details::unpacked;
+use super::outcome::LEASE_OUTCOME_WAIT;
 use super::recheck_at_lease::{lease_facts, return_to_queue};
 use super::settle::{end, write_states};
 use super::tries::repeated;
@@ -290,7 +291,8 @@ impl Store {
             .bind(owner)
             .ids(leases.iter().map(|it| it.message_id))
         };
-        let Some(rows) = self.look_up_outcome(look).await else { return Err(error) };
+        let looked = self.look_up_outcome(LEASE_OUTCOME_WAIT, look).await;
+        let Some(rows) = looked else { return Err(error) };
         let held: HashSet<(MessageId, u32)> = rows
             .iter()
             .map(|row| Ok((column(row, "message_id")?, column(row, "attempts")?)))

@@ -125,7 +125,8 @@ impl Database {
         let pools = [&self.readers, &self.pages].map(Connections::server);
         let servers: Vec<&Server> = singles.into_iter().chain(pools).flatten().collect();
         let Some(first) = servers.first() else { return };
-        let watched = first.primary().watch(|host| servers.iter().for_each(|it| it.connect_to(host)));
+        let watched =
+            first.primary().watch(|host| servers.iter().for_each(|it| it.connect_to(host)));
         Box::pin(watched).await;
     }
 
