@@ -20,11 +20,7 @@ pub enum Order {
     /// The candidate gets that many live calls first.
     Shadow { calls: u32 },
     /// The plugin gets these settings and no others: they are written into the slot's file.
-    Configure {
-        settings: Map<String, Value>,
-        /// The number of the settings that whoever gives the order has seen.
-        seen: Option<u32>,
-    },
+    Configure { settings: Map<String, Value> },
     /// A component is put among the files.
     Install {
         component: bytes::Bytes,
@@ -40,6 +36,8 @@ pub struct Command {
     /// Whom it is for.
     pub slot: SlotName,
     pub order: Order,
+    /// The mark of the slot's status that whoever gives the order has seen; none where that does not count.
+    pub seen: Option<String>,
     /// Where the answer goes.
     pub answer: oneshot::Sender<Result<(), OrderError>>,
 }
@@ -69,8 +67,9 @@ pub enum OrderError {
     /// Nothing runs whose settings they could be.
     #[error("the slot {0} runs nothing that could have settings")]
     NothingToConfigure(SlotName),
-    #[error("the settings of the slot {0} were changed in the meantime; look at them again")]
-    SettingsChanged(SlotName),
+    /// Whoever gave the order has seen another component, or other settings.
+    #[error("the slot {0} has changed since it was shown, and nothing was done; look at it again")]
+    Changed(SlotName),
     #[error("settings of the slot {0} are being proven; look again when they are live or rejected")]
     SettingsBeingProven(SlotName),
     /// By the plugin's own schema.
