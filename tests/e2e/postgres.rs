@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::{join, join_all};
 use reqwest::Method;
-use waxwing_tests::{Launch, Receiver, Server, until_async};
+use waxwing_tests::{Launch, Mail, Receiver, Server, until_async};
 use waxwing_tools::{Cluster, Pair};
 
 use crate::dashboard::Browser;
@@ -159,10 +159,9 @@ async fn a_killed_primary_costs_no_accepted_message_and_repeats_none() {
     };
     join(clients, fail_over).await;
     let accepted = load.accepted.into_inner().expect("no client panics");
-    let count = |mails: &[waxwing_tests::Mail], to: &String| {
-        mails.iter().filter(|mail| mail.to == *to).count()
-    };
-    let all_arrived = |mails: &[waxwing_tests::Mail]| accepted.iter().all(|to| count(mails, to) > 0);
+    let count =
+        |mails: &[Mail], to: &String| mails.iter().filter(|mail| mail.to == *to).count();
+    let all_arrived = |mails: &[Mail]| accepted.iter().all(|to| count(mails, to) > 0);
     let mails = server.wait_for("all that was accepted", all_arrived).await;
     let twice: Vec<&String> = accepted.iter().filter(|to| count(&mails, to) > 1).collect();
     assert!(twice.is_empty(), "delivered more than once: {twice:?}");

@@ -100,8 +100,8 @@ impl Store {
         }
         let mut added = Added::default();
         let debits = write::debits(&mut tx, &verdict.accepted, now).await?;
-        let identities = (&self.identities, &mut added);
-        write::messages(&mut tx, &verdict.accepted, &debits, identities, now).await?;
+        let paid = (&*verdict.accepted, &debits);
+        write::messages(&mut tx, paid, (&self.identities, &mut added), now).await?;
         if let Some(mut facts) = unlocked {
             let accounts: BTreeSet<AccountId> =
                 verdict.accepted.iter().map(|it| it.account).collect();

@@ -130,7 +130,7 @@ fn address(settlement: &Settlement) -> Option<(AccountId, &str)> {
     match suppresses {
         Suppresses::Nobody => None,
         Suppresses::Now(new) | Suppresses::AfterAnotherFailure { new, .. } => {
-            Some((new.account_id, &new.address))
+            Some((new.account_id, new.address.as_str()))
         }
     }
 }

@@ -57,8 +57,7 @@ pub async fn debits(
 /// Writes what was accepted, without anything that another transaction might wait for.
 pub async fn messages(
     tx: &mut Tx,
-    accepted: &[Accepted<'_>],
-    debits: &Debits,
+    (accepted, debits): (&[Accepted<'_>], &Debits),
     identities: (&Identities, &mut Added),
     now: Timestamp,
 ) -> Result<(), StoreError> {

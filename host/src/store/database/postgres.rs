@@ -43,11 +43,11 @@ const READERS: u32 = 4;
 const REVISION_READERS: u32 = 2;
 /// Connections that read lists, and the metrics: never those that sends need.
 const PAGE_READERS: u32 = 3;
-/// Connections of those that write beside each other: who commits, who leases, who settles, and one more. None of them
-/// waits behind a transaction of the one that writes alone and is itself waiting for the lock.
-const BESIDE_WRITERS: u32 = 4;
 /// How long a list waits for one of them.
 const PAGE_WAIT: Duration = Duration::from_secs(2);
+/// Connections of those that write beside each other: who commits, who leases, who settles, and one more. A transaction
+/// that is alone has another one, on which it waits for the lock without taking theirs.
+const BESIDE_WRITERS: u32 = 4;
 /// How long one that reads waits for its connection. A request is answered 503 then.
 const READ_WAIT: Duration = Duration::from_secs(5);
 /// How long a host may take until a connection to it is there.

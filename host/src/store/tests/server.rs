@@ -165,6 +165,16 @@ async fn a_commit_whose_answer_does_not_come_says_that_nobody_knows() {
 }
 
 #[tokio::test]
+async fn the_first_host_that_answers_as_a_primary_is_worked_with() {
+    let Some(cluster) = Cluster::shared("several hosts of PostgreSQL") else { return };
+    drop(cluster.create("hosts"));
+    let folder = cluster.socket().parent().expect("a folder").display().to_string();
+    let url = format!("postgres://waxwing@127.0.0.1:1,{}/hosts", folder.replace('/', "%2F"));
+    let store = Store::open(Place::Server(url)).await.expect("opens");
+    store.probe(NOW).await.expect("it writes");
+}
+
+#[tokio::test]
 async fn after_a_statement_that_failed_a_transaction_does_not_commit() {
     let Some(cluster) = Cluster::shared("transactions that fail on PostgreSQL") else { return };
     let store = Store::open(Place::Server(cluster.create("failed"))).await.expect("opens");
@@ -188,6 +198,10 @@ async fn what_cannot_be_worked_with_is_refused_in_words() {
     let nowhere = refused("postgres://user:secret@127.0.0.1:1/nowhere").await;
     assert!(nowhere.contains("127.0.0.1:1, database nowhere) cannot be reached"), "{nowhere}");
     assert!(!nowhere.contains("secret"), "{nowhere}");
+    let several = refused("postgres://user:secret@127.0.0.1:1,127.0.0.1:2/nowhere").await;
+    assert!(several.contains("no host in store.url is a primary"), "{several}");
+    assert!(several.contains("127.0.0.1:1,") && several.contains("127.0.0.1:2,"), "{several}");
+    assert!(!several.contains("secret"), "{several}");
     let missing = refused(&cluster.url("missing")).await;
     assert!(missing.contains("database \"missing\" does not exist"), "{missing}");
 

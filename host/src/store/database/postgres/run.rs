@@ -107,14 +107,14 @@ impl Open {
 
 /// Runs a statement that reads. On a connection that turns out to be lost it has read nothing, and is run once more.
 async fn read(server: &Server, statement: Said<'_>, want: Want) -> Result<Done, DriverError> {
-    for _ in 0..2 {
+    let once = || async {
         let mut connection = server.acquire().await?;
-        match run((&mut *connection, server.primary().as_ref()), statement, want).await {
-            Err(DriverError::Pooled(error)) if is_lost(&error) => {}
-            done => return done,
-        }
+        run((&mut *connection, server.primary().as_ref()), statement, want).await
+    };
+    match once().await {
+        Err(DriverError::Pooled(error)) if is_lost(&error) => once().await,
+        done => done,
     }
-    Err(DriverError::NoPrimary)
 }
 
 /// Runs a statement that is a transaction by itself, under the lock of those who write.
