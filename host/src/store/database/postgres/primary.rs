@@ -41,6 +41,8 @@ struct State {
     trusted_since: Instant,
     /// Since when no host is a primary that answers.
     silent_since: Option<Instant>,
+    /// Whether the connections to the last primary were given up since then.
+    is_given_up: bool,
 }
 
 /// What a host says that it is.
@@ -71,13 +73,9 @@ struct Probe<'a> {
 impl Primary {
     /// Of these hosts that one was the primary just now.
     pub fn new(hosts: Vec<PgConnectOptions>, at: usize) -> Self {
-        let state = State { at, trusted_since: Instant::now(), silent_since: None };
+        let trusted_since = Instant::now();
+        let state = State { at, trusted_since, silent_since: None, is_given_up: false };
         Self { hosts, state: Mutex::new(state), given_up: watch::Sender::new(0) }
-    }
-
-    /// How to connect to it; none only where there is no host at all.
-    pub fn host(&self) -> Option<&PgConnectOptions> {
-        self.hosts.get(self.state().at)
     }
 
     /// Whether a connection of that age is used.
@@ -154,13 +152,16 @@ impl Primary {
                 );
             }
             let since = *state.silent_since.get_or_insert(now);
-            let is_over =
-                now.duration_since(since) > GIVE_UP_AFTER && state.trusted_since <= since;
-            return if is_over { Change::GaveUp } else { Change::Nothing };
+            if state.is_given_up || now.duration_since(since) <= GIVE_UP_AFTER {
+                return Change::Nothing;
+            }
+            state.is_given_up = true;
+            return Change::GaveUp;
         };
         if state.silent_since.take().is_some() {
             tracing::info!("the database answers again");
         }
+        state.is_given_up = false;
         let has_moved = at != state.at;
         state.at = at;
         if has_moved { Change::Moved(at) } else { Change::Nothing }
@@ -243,7 +244,7 @@ mod tests {
             assert_eq!(primary.judge(&[before, Role::Standby], now), Change::Nothing);
             assert_eq!(primary.judge(&[before, Role::Primary], now), Change::Moved(1));
             assert_eq!(primary.judge(&[Role::Primary, Role::Primary], now), Change::Nothing);
-            assert_eq!(primary.host().map(PgConnectOptions::get_host), Some("b"));
+            assert_eq!(primary.state().at, 1);
         }
     }
 
@@ -251,15 +252,15 @@ mod tests {
     fn a_silent_primary_is_given_up_once_and_requests_are_refused() {
         let primary = primary();
         let silent = [Role::Silent, Role::Standby];
-        let start = Instant::now();
+        assert!(!primary.is_missing());
+        let start = Instant::now().checked_sub(2 * REFUSE_AFTER).expect("a time");
         assert_eq!(primary.judge(&silent, start), Change::Nothing);
-        assert!(!primary.is_missing(), "it may come back");
+        assert!(primary.is_missing());
         let later = start + GIVE_UP_AFTER + Duration::from_secs(1);
         assert_eq!(primary.judge(&silent, later), Change::GaveUp);
-        primary.give_up();
         assert_eq!(primary.judge(&silent, later), Change::Nothing, "once");
         assert_eq!(primary.judge(&[Role::Primary, Role::Standby], later), Change::Nothing);
-        assert!(primary.state().silent_since.is_none(), "it answers again");
+        assert!(!primary.is_missing(), "it answers again");
     }
 
     #[tokio::test]
