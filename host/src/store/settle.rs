@@ -284,7 +284,7 @@ async fn count_failures(
          INSERT INTO template_failures (day, account_id, slug, refused, failed)
          SELECT CAST($2 AS BIGINT), account_id, template_slug, 0, count(*) FROM messages
          WHERE id IN (SELECT unhex(value) FROM json_each($1)) AND template_revision > 0
-         GROUP BY account_id, template_slug
+         GROUP BY account_id, template_slug ORDER BY account_id, template_slug
          ON CONFLICT (day, account_id, slug)
          DO UPDATE SET failed = template_failures.failed + excluded.failed")
     .ids(failures)

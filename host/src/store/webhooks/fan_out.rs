@@ -177,7 +177,7 @@ impl Store {
         deliveries: &[NewDelivery],
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin("publish_events").await?;
+        let mut tx = self.db.begin_beside("publish_events").await?;
         let moved = sql("-- publish_events: the cursor
              UPDATE webhook_cursor SET sequence = $2 WHERE id = 1 AND sequence = $1")
         .bind(from)
