@@ -27,11 +27,13 @@ mod identities;
 mod invitations;
 mod kept_answers;
 mod keys;
+mod lock_rows;
 mod memberships;
 mod message_details;
 mod message_pages;
 mod nodes;
 mod one_time_links;
+mod outcome;
 mod owners;
 mod place;
 mod queue;
@@ -51,6 +53,7 @@ mod sts;
 mod suppressions;
 mod templates;
 mod test_recipients;
+mod tries;
 mod upkeep;
 mod users;
 mod webhooks;
@@ -180,7 +183,7 @@ impl Store {
 
     /// Whether the database can be written: a full disk can still be read.
     pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
-        let mut tx = self.db.begin("probe").await?;
+        let mut tx = self.db.begin_beside("probe").await?;
         let probe = sql("-- probe\nUPDATE probe SET written_at = $1 WHERE id = 1");
         probe.bind(now.millis()).run(&mut tx).await?;
         tx.commit().await
@@ -221,6 +224,12 @@ impl Store {
         let row = statement.optional(&mut tx).await?;
         tx.rollback().await?;
         Ok((column(&changed, "facts_revision")?, row))
+    }
+
+    /// Follows the primary among the hosts of the database for ever: a standby that is promoted is found within seconds,
+    /// and where no host is a primary, requests are refused at once. Ends at once where the database is a file.
+    pub async fn watch_primary(&self) {
+        self.db.watch_primary().await;
     }
 
     /// Closes all connections and checkpoints the write-ahead log into the file.

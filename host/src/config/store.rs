@@ -14,7 +14,8 @@ pub struct Store {
     /// The directory of the database, the master key and the caches.
     pub data_dir: PathBuf,
     /// A database of PostgreSQL 15 or later, as in `postgres://user:password@host:5432/waxwing`, in place of the one in
-    /// the directory. Several servers may share it: see `[node]`.
+    /// the directory. Several hosts, as in `host1:5432,host2:5432`, are a primary and its standbys: whichever is the
+    /// primary is used. Several servers may share it: see `[node]`.
     #[serde(skip_serializing)]
     pub url: Option<Secret>,
     /// Memory for published templates, in bytes of their texts; a template that is not in memory is read again when it

@@ -200,6 +200,12 @@ impl From<StoreError> for Failure {
         if !error.is_busy() {
             tracing::error!(%error, "a page of the dashboard needs the store, which failed; the browser got 503");
         }
+        if error.is_unknown() {
+            return Self::Unavailable(
+                "The store did not answer in time: the change may have been made. Look before you make it again."
+                    .to_owned(),
+            );
+        }
         Self::Unavailable(
             "The store cannot be read now, or is busy. Try again in some seconds.".to_owned(),
         )

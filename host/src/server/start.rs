@@ -155,6 +155,13 @@ async fn start_parts(
     let commits = commits.keeping_samples(config.plugins.samples_kept).deciding_by(rules(config));
     let wake = Arc::new(Notify::new());
     let waker = waker(&wake, &clock);
+    let (watched, stop_watching) = (store.clone(), stop_core.clone());
+    core.start("database", async move {
+        tokio::select! {
+            () = stop_watching.cancelled() => {}
+            () = watched.watch_primary() => {}
+        }
+    });
     core.start("commit", commits.run(store.clone(), clock.clone(), waker, stop_core.clone()));
     let verify = Arc::clone(&verifier);
     let check_domains = move |stop| Arc::clone(&verify).run(stop);

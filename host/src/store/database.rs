@@ -12,6 +12,7 @@ mod row;
 mod sqlite;
 mod statement;
 pub mod transfer;
+mod writers;
 
 pub(super) use arg::{IntoArg, args, digits, to_json};
 pub(super) use connections::{Connections, Database, Tx};
@@ -29,7 +30,7 @@ pub(super) use row::{
 };
 #[cfg(test)]
 pub(super) use sqlite::{PAGE_READERS, READERS, page_readers};
-pub(super) use statement::{Sql, Statement, each, either, inserts, sql};
+pub(super) use statement::{Sql, Statement, beside, each, either, inserts, sql};
 
 use crate::store::{Place, StoreError};
 

@@ -33,15 +33,28 @@ pub enum DriverError {
     RolledBack,
     /// The connection broke between the COMMIT and its answer.
     #[error(
-        "whether the transaction was written is not known: the answer to its COMMIT did not come: {0}"
+        "whether the change was made is not known: the answer to its COMMIT did not come ({0}); look before you \
+         repeat it"
     )]
     Unknown(sqlx::Error),
+    /// None of the hosts can be written.
+    #[error("no host in store.url is a primary that answers")]
+    NoPrimary,
     #[error("this transaction only reads")]
     ReadsOnly,
     #[error("there is no row")]
     NoRow,
     #[error("column {name} does not hold what it should")]
     Column { name: String },
+}
+
+impl DriverError {
+    /// `serialization_failure` or `deadlock_detected`: others were in the way.
+    #[must_use]
+    pub fn is_in_the_way(&self) -> bool {
+        matches!(self, Self::Pooled(sqlx::Error::Database(error))
+            if error.code().is_some_and(|it| it == "40001" || it == "40P01"))
+    }
 }
 
 /// Why the database of an earlier version was not converted. It is as it was.
@@ -100,6 +113,8 @@ pub enum ServerError {
         "the database server ({server}) is a standby, which cannot be written; name the primary in store.url"
     )]
     Standby { server: String },
+    #[error("no host in store.url is a primary that can be worked with: {reasons}")]
+    NoPrimary { reasons: String },
     #[error(
         "the node {node} (Waxwing {version}) works with this database, and has other tables than this version; stop \
          all nodes of the other version, and start this one then"
@@ -232,6 +247,18 @@ impl StoreError {
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Missing { .. })
+    }
+
+    /// Whether nobody knows if the transaction was written: the connection broke between its COMMIT and the answer.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Self::Database { source: DriverError::Unknown(_), .. })
+    }
+
+    /// Whether other transactions were in the way of one: it has written nothing, and may be run again as it is.
+    #[must_use]
+    pub fn is_in_the_way(&self) -> bool {
+        matches!(self, Self::Database { source, .. } if source.is_in_the_way())
     }
 
     /// Whether a constraint of the database, and not its health, is what refused.

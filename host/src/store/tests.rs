@@ -22,6 +22,7 @@ mod states;
 mod suppressions;
 mod templates;
 mod transactions;
+mod writers;
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -298,6 +299,9 @@ async fn a_lease_is_settled_by_its_owner_only_and_comes_back_when_it_ends() {
     let again = lease(store, "two", end).await;
     assert_eq!((again[0].attempt, again[0].first_at), (2, NOW), "given up by the first attempt");
     store.settle("two", std::slice::from_ref(&settlement), end).await.expect("settles");
+    assert_eq!(state().await, "sending", "that was the end of the first attempt");
+    let last = settled(&again[0], AfterAttempt::Delivered);
+    store.settle("two", &[last], end).await.expect("settles");
     assert_eq!(state().await, "delivered");
     assert_eq!(store.first_due().await.expect("readable"), None);
     let events = store.message(settlement.message_id).await.expect("there").events;

@@ -57,6 +57,7 @@ pub async fn open(file: &Path) -> Result<Database, StoreError> {
     let readers = pool(READERS).await.map_err(during())?;
     let pages = page_readers(PAGE_TIME).connect_lazy_with(options);
     Ok(Database {
+        beside: Single::Inline(writer.clone()),
         writer: Single::Inline(writer),
         readers: Connections::new(Pool::Sqlite(readers), Purpose::Work),
         revisions: Single::Inline(revisions),

@@ -97,7 +97,7 @@ pub fn name_of(place: &Place) -> Result<String, StoreError> {
             let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
             Ok(file.display().to_string())
         }
-        Place::Server(url) => Ok(postgres::named(&postgres::options(url)?)),
+        Place::Server(url) => postgres::name_of(url),
     }
 }
 

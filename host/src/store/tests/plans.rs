@@ -63,6 +63,7 @@ const SCANS: [(&str, &str); 41] = [
 /// Statements that are put together from parts, and how they find their rows.
 const PUT_TOGETHER: [(&str, &str); 16] = [
     ("commit: bodies", "inserts rows"),
+    ("commit: debits by their numbers", "inserts rows"),
     ("commit: messages", "inserts rows"),
     ("commit: queue", "inserts rows"),
     ("commit: usage of templates", "inserts rows, or finds them by the primary key"),

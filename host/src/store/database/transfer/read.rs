@@ -47,8 +47,7 @@ impl Reader {
                 Box::pin(options.connect()).await.map(Self::File).map_err(during())
             }
             Place::Server(url) => {
-                let options = postgres::options(url)?;
-                let mut connection = Box::pin(postgres::connect(&options)).await?;
+                let (mut connection, _) = Box::pin(postgres::session(url)).await?;
                 connection.execute(READS).await.map_err(during())?;
                 Ok(Self::Server(connection))
             }

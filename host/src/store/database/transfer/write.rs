@@ -53,11 +53,9 @@ impl Writer {
                 Ok(Self::File(Box::new(opened)))
             }
             Place::Server(url) => {
-                let options = postgres::options(url)?;
-                let mut connection = Box::pin(postgres::connect(&options)).await?;
+                let (mut connection, name) = Box::pin(postgres::session(url)).await?;
                 let alone = sqlx::query_scalar(ALONE).fetch_one(&mut connection).await;
                 if !alone.map_err(StoreError::during("transfer: open"))? {
-                    let name = postgres::named(&options);
                     return Err(TransferError::Another { name }.into());
                 }
                 Ok(Self::Server(connection))
