@@ -21,6 +21,7 @@ mod relay;
 mod reload;
 pub mod resolvers;
 mod settings;
+pub mod shared_plugins;
 pub mod smtp;
 mod start_error;
 mod tasks;

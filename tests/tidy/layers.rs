@@ -138,6 +138,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "directory",
                 "resolvers",
                 "settings",
+                "shared_plugins",
                 "tasks",
                 "tcp_listener",
             ],

@@ -44,7 +44,7 @@ impl Config {
             private_key, message_bytes, recipients, connections, connections_per_ip, memory_bytes,
             login_seconds, idle_seconds, data_seconds, insufficient_balance, bare_newline
         }
-        store: Store { data_dir, url, template_memory_bytes }
+        store: Store { data_dir, url, master_key_file, template_memory_bytes }
         delivery: Delivery {
             route, port, smarthosts, rules, destinations, concurrent, memory_bytes, connections,
             messages_per_connection, messages_per_minute, local_addresses, addresses, allow_private,

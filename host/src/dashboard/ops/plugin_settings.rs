@@ -8,7 +8,8 @@ use http::StatusCode;
 use serde_json::{Map, Value};
 
 use super::operating::Operating;
-use super::plugins::{SlotForm, find, refused};
+use super::plugin_slot::find;
+use super::plugins::{SlotForm, refused};
 use crate::dashboard::form::Form;
 use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::{Theme, Visitor};
@@ -183,7 +184,7 @@ pub async fn show(
     Operating(visitor): Operating,
     Path(slot): Path<String>,
 ) -> Result<Response, Failure> {
-    let (name, active) = active(&dashboard, &slot)?;
+    let (name, active) = active(&dashboard, &slot).await?;
     visitor.step_up(&dashboard, &format!("/ops/plugins/{name}/settings"))?;
     let settings = &active.generation_config().settings;
     page(&settings_page(&dashboard, &visitor, (&name, &active), settings, Vec::new()).await?)
@@ -212,8 +213,11 @@ pub async fn save(sent: SlotForm) -> Result<Response, Failure> {
 }
 
 /// What answers the slot's calls now.
-fn active(dashboard: &Dashboard, slot: &str) -> Result<(SlotName, InstalledPlugin), Failure> {
-    let (name, view) = find(dashboard, slot)?;
+async fn active(
+    dashboard: &Dashboard,
+    slot: &str,
+) -> Result<(SlotName, InstalledPlugin), Failure> {
+    let (name, view) = find(dashboard, slot).await?;
     let active = view.active.ok_or(Failure::Missing)?;
     Ok((name, active))
 }

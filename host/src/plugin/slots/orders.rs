@@ -25,6 +25,8 @@ pub enum Order {
         /// The number of the settings that whoever gives the order has seen.
         seen: Option<u32>,
     },
+    /// What other nodes have changed until now is shown.
+    Refresh,
     /// A component is put among the files.
     Install {
         component: bytes::Bytes,
@@ -79,9 +81,18 @@ pub enum OrderError {
     /// The slot's file, as it is or as it would be.
     #[error(transparent)]
     File(#[from] BadSlotConfig),
-    /// The file system says no.
-    #[error("the file cannot be written to the plugin directory: {0}")]
+    /// The file system says no, or the database that nodes share.
+    #[error("the plugin cannot be written: {0}")]
     Write(std::io::Error),
+    /// Another node changed the slot between its last look and this order.
+    #[error("the slot {0} was changed on another node at the same time; look at it again")]
+    ChangedElsewhere(SlotName),
+    /// This node does not run yet what the others run.
+    #[error(
+        "this node has not loaded the versions of the slot {0} yet, or cannot; `waxwing plugin list` shows why. Try again \
+         in a moment, or on another node"
+    )]
+    NotLoaded(SlotName),
     #[error("the server is shutting down")]
     ShuttingDown,
 }

@@ -121,6 +121,7 @@ impl Pending {
     fn status(&self) -> CandidateStatus {
         let identity = self.version.plugin.identity();
         CandidateStatus {
+            node: None,
             digest: Some(identity.digest.clone()),
             name: Some(format!("{} {}", identity.name, identity.version)),
             stage: match &self.shadow {
