@@ -1,5 +1,7 @@
 //! The whole server on PostgreSQL: what it does for a sender, and what it refuses to start on.
 
+mod shared;
+
 use std::process::Command;
 
 use reqwest::Method;
