@@ -28,14 +28,17 @@ mod plugins;
 pub(crate) mod precompressed;
 pub mod problem;
 mod query;
-mod queue;
+pub(crate) mod queue;
 mod readiness;
 pub mod request_context;
 mod send;
+pub(crate) mod server_mail;
+mod settings;
 pub(crate) mod shapes;
 mod state;
 pub(crate) mod suppressions;
 mod surround;
+mod team;
 pub mod templates;
 mod test_recipients;
 mod traffic;
@@ -46,13 +49,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{delete, get, post, put};
+use axum::routing::{delete, get, patch, post, put};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use client_address::TrustedProxies;
-pub use state::{Api, ApiParts, BodyLimits, RequestLimits};
+pub use state::{Api, ApiParts, BodyLimits, Mailer, RequestLimits};
 
 /// JSON from that size on is compressed for clients that take it.
 const COMPRESSED_BYTES: u64 = 8 << 10;
@@ -101,6 +104,10 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/users/{user}", get(users::show).delete(users::remove))
         .route("/v1/users/{user}/roles/{account}", put(users::give_role))
         .route("/v1/users/{user}/reset", post(users::reset))
+        .route("/v1/settings", get(settings::list))
+        .route("/v1/team", get(team::list).post(team::invite))
+        .route("/v1/team/{user}", patch(team::change).delete(team::remove))
+        .route("/v1/team/{user}/invite", post(team::invite_again))
         .route("/v1/audit", get(audit_log::list))
         .route("/v1/keys", get(keys::list).post(keys::create))
         .route("/v1/keys/{key}", get(keys::show).patch(keys::change))
@@ -123,10 +130,13 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/messages/{id}/cancel", post(messages::cancel))
         .route("/v1/messages/{id}/retry", post(messages::retry))
         .route("/v1/messages/{id}/resend", post(messages::resend))
+        .route("/v1/metrics", get(health::show_metrics))
         .route("/v1/queue", get(queue::list))
         .route("/v1/queue/why", get(queue::why))
+        .route("/v1/queue/{domain}/retry", post(queue::retry))
         .route("/v1/suppressions", get(suppressions::list).post(suppressions::add))
         .route("/v1/suppressions/batch", post(suppressions::add_batch))
+        .route("/v1/suppressions/restore", post(suppressions::restore))
         .route("/v1/suppressions/{address}", get(suppressions::show).delete(suppressions::delete))
         .route("/v1/traffic", get(traffic::show))
         .route("/v1/refusals", get(decisions::refusals))
@@ -154,6 +164,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/plugins/{slot}/logs", get(plugins::logs))
         .route("/v1/decisions", get(decisions::list))
         .route("/v1/decisions/{id}", get(decisions::show))
+        .route("/v1/decisions/{id}/calls", get(decisions::calls))
         .route("/v1/decisions/{id}/replay", post(decisions::replayed))
         // Not around the sends: their messages are their own record, and a layer costs each of them.
         .route_layer(from_fn_with_state(api.clone(), audit::changes))

@@ -17,9 +17,11 @@ mod plugin;
 mod publish_folder;
 mod queue;
 mod serve;
+mod shell;
 mod suppression;
 mod sync_error;
 mod template;
+mod top;
 mod user;
 mod webhook;
 
@@ -73,12 +75,18 @@ enum Command {
     /// Inspect the queue: which destinations have waiting mail, and why
     #[command(subcommand)]
     Queue(queue::QueueCommand),
+    /// Watch the running server: rates, the time of each step, the queue by destination, plugins
+    Top(top::Top),
     /// Put addresses on the list of those that nothing more is sent to, list them, take them off
     #[command(subcommand)]
     Suppression(suppression::SuppressionCommand),
     /// Make, list, change, test and replay webhooks
     #[command(subcommand)]
     Webhook(webhook::WebhookCommand),
+    /// Print the completions of a shell: bash, zsh, fish and others
+    Completions(shell::Completions),
+    /// Write a manual page for each command
+    Man(shell::ManualPages),
     /// Compile a component for the server that is this process's parent
     #[command(name = compiler::CHILD_SUBCOMMAND, hide = true)]
     CompilePlugin { memory_bytes: u64, seconds: u64 },
@@ -125,17 +133,20 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Dev(dev) => Box::pin(dev::run(dev)).await,
         Command::Serve(serve) => Box::pin(serve::run(serve)).await,
         Command::Check(check) => check::run(&check).await,
-        Command::Account(command) => account::run(command).await,
-        Command::User(command) => user::run(command).await,
+        Command::Account(command) => Box::pin(account::run(command)).await,
+        Command::User(command) => Box::pin(user::run(command)).await,
         Command::Key(command) => key::run(command).await,
         Command::Template(command) => Box::pin(template::run(command)).await,
         Command::Credits(command) => credits::run(command).await,
         Command::Domain(command) => Box::pin(domain::run(command)).await,
         Command::Plugin(command) => Ok(Box::pin(plugin::run(command)).await?),
-        Command::Message(command) => message::run(command).await,
+        Command::Message(command) => Box::pin(message::run(command)).await,
         Command::Queue(command) => queue::run(command).await,
+        Command::Top(it) => Box::pin(top::run(it)).await,
         Command::Suppression(command) => suppression::run(command).await,
         Command::Webhook(command) => Box::pin(webhook::run(command)).await,
+        Command::Completions(it) => shell::complete(&it, Cli::command()),
+        Command::Man(it) => shell::manual(&it, Cli::command()),
         // It has run before there was a runtime.
         Command::CompilePlugin { .. } => Ok(()),
     }

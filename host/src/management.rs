@@ -7,6 +7,8 @@ pub mod credits;
 pub mod keys;
 pub mod messages;
 pub mod plans;
+pub mod settings;
+pub mod suppressions;
 
 /// What becomes of a value that may be absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

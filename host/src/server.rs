@@ -20,6 +20,7 @@ pub mod plugins;
 mod relay;
 mod reload;
 pub mod resolvers;
+mod service_manager;
 mod settings;
 pub mod shared_plugins;
 pub mod smtp;

@@ -28,9 +28,11 @@ mod inbox;
 mod invitations;
 mod kept_answers;
 mod keys;
+mod memberships;
 mod message_details;
 mod message_pages;
 mod one_time_links;
+mod owners;
 mod place;
 mod plugin_slots;
 mod queue;
@@ -83,10 +85,15 @@ pub use gauges::{FileGauges, Gauges};
 pub use grants::{Granted, NewGrant};
 pub use inbox::{MailBounds, MailRow, NewMail, WholeMailRow};
 pub use invitations::{NewInvitation, RecentInvitations};
-pub use kept_answers::Origin;
+pub use kept_answers::{EarlierSubmit, OnceForm, Origin};
+pub use memberships::{
+    Joined, JoinedBy, JoiningFacts, MemberChange, MemberFacts, MemberRow, MembershipRow,
+    MembershipState,
+};
 pub use message_details::{AttemptRow, MessageDetails, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
 pub use one_time_links::{LinkPurpose, LinkRow};
+pub use owners::{AccountOwners, Owner};
 pub use place::Place;
 pub use plugin_slots::PluginSlotRow;
 pub use queue_view::{
@@ -106,10 +113,7 @@ pub use templates::{
 pub use test_recipients::{
     AskingFacts, Confirmation, ConfirmationMail, RecentMails, TestRecipientRow,
 };
-pub use users::{
-    Credentials, Joined, JoinedBy, JoiningFacts, MemberChange, MemberFacts, MemberRow,
-    MembershipRow, NewUser, PersonRow,
-};
+pub use users::{Credentials, NewUser, PersonRow};
 pub use webhooks::{
     Backlog, DeliveryAttempt, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery,
     EndpointHistory, EventSubject, MAX_COUNTED_DELIVERIES, MessageDelivery, MessageSubject,

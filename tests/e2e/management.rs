@@ -1,9 +1,11 @@
-//! Accounts, keys and credits over HTTP: who may do what with whose.
+//! Accounts, keys, credits, teams and the queue over HTTP: who may do what with whose.
 
 mod accounts;
 mod audit;
 mod credits;
 mod keys;
+mod queue;
+mod team;
 mod users;
 
 use reqwest::Method;
@@ -25,6 +27,16 @@ fn holder(server: &Server) -> Account {
 
 async fn post(server: &Server, key: &str, path: &str, body: Value) -> Answer {
     server.post(path, key, &body, &[]).await
+}
+
+async fn delete(server: &Server, key: &str, path: &str) -> Answer {
+    server.answer(server.request(Method::DELETE, path).header("x-api-key", key)).await
+}
+
+/// The status of a page that takes no key.
+async fn status_of(server: &Server, path: &str) -> u16 {
+    let answer = server.request(Method::GET, path).send().await.expect("an answer");
+    answer.status().as_u16()
 }
 
 async fn patch(server: &Server, key: &str, path: &str, body: Value) -> Answer {

@@ -24,6 +24,7 @@ use crate::management::Change;
 use crate::management::accounts::{self, AccountChange, AccountError, NewAccount, PlanChoice};
 use crate::management::plans;
 use crate::message::address::EmailAddress;
+use crate::store::{AccountRow, SentLately};
 
 /// Which accounts.
 #[derive(Debug, Deserialize)]
@@ -53,7 +54,8 @@ pub async fn list(
     let has_more = rows.len() > limit;
     rows.truncate(limit);
     let next = rows.last().filter(|_| has_more).map(|it| it.account.id);
-    Ok(Json(Page::new(rows, next)))
+    let found = accounts::with_sent_lately(&api.store, rows, api.clock.now()).await?;
+    Ok(Json(Page::new(found.into_iter().map(|(row, sent)| Account::new(row, sent)), next)))
 }
 
 /// Opens an account with a balance of 0.
@@ -82,7 +84,8 @@ pub async fn create(
     let warnings = fields.end()?;
     let (brand, now) = (BrandChanges::default(), api.clock.now());
     let row = accounts::create(&api.store, new, &brand, &named, now).await;
-    let mut account = Account::from(row.map_err(|error| refused(&error))?);
+    let row = row.map_err(|error| refused(&error))?;
+    let mut account = Account::new(row, SentLately::default());
     account.warnings = warnings;
     Ok((StatusCode::CREATED, Json(account)))
 }
@@ -98,8 +101,7 @@ pub async fn show(
     State(api): State<Api>,
     Path(account): Path<String>,
 ) -> Result<Json<Account>, Problem> {
-    let row = api.store.account(id(&account)?, api.clock.now()).await;
-    Ok(Json(row.map_err(|error| store_refused(&error))?.into()))
+    Ok(Json(shown(&api, id(&account)?).await?))
 }
 
 /// Changes an account; its next request is decided on the change.
@@ -139,8 +141,7 @@ pub async fn change(
     responses((status = 200, description = "The account", body = Account),
               super::shapes::ReadRefusals))]
 pub async fn show_own(admin: Admin, State(api): State<Api>) -> Result<Json<Account>, Problem> {
-    let row = api.store.account(admin.account(), api.clock.now()).await;
-    Ok(Json(row.map_err(|error| store_refused(&error))?.into()))
+    Ok(Json(shown(&api, admin.account()).await?))
 }
 
 /// Changes what the holder of an account may change; its plan and its state are the operator's.
@@ -189,9 +190,20 @@ async fn changed(
 ) -> Result<Json<Account>, Problem> {
     let warnings = fields.end()?;
     let row = accounts::change(&api.store, caller, id, change, named, api.clock.now()).await;
-    let mut account = Account::from(row.map_err(|error| refused(&error))?);
+    let mut account = with_sent_lately(api, row.map_err(|error| refused(&error))?).await?;
     account.warnings = warnings;
     Ok(Json(account))
+}
+
+async fn shown(api: &Api, id: AccountId) -> Result<Account, Problem> {
+    let row = api.store.account(id, api.clock.now()).await;
+    with_sent_lately(api, row.map_err(|error| store_refused(&error))?).await
+}
+
+async fn with_sent_lately(api: &Api, row: AccountRow) -> Result<Account, Problem> {
+    let id = row.account.id;
+    let sent = api.store.sent_lately(&[id], api.clock.now()).await?;
+    Ok(Account::new(row, sent.get(&id).copied().unwrap_or_default()))
 }
 
 fn plan(fields: &mut Fields<'_>) -> Option<PlanChoice> {

@@ -16,7 +16,7 @@ use super::state::Api;
 use crate::fair_share::ShareOwner;
 use crate::id::AccountId;
 use crate::journey::accept::refusal::Refusal;
-use crate::management::audit::Cursor;
+use crate::management::audit::{Cursor, search};
 
 /// Proof that the request is from somebody who may read the log: an operator that of the server, or of one account; an
 /// account that of its own.
@@ -47,6 +47,7 @@ impl FromRequestParts<Api> for Reader {
 #[serde(deny_unknown_fields)]
 pub struct ListQuery {
     account: Option<AccountId>,
+    text: Option<String>,
     limit: Option<u32>,
     after: Option<String>,
 }
@@ -54,10 +55,12 @@ pub struct ListQuery {
 /// Who has changed what, newest first.
 ///
 /// With the scope `operator` all of the server, or with `account` of one account; with the scope `admin` of the key's
-/// own account.
+/// own account. A search by `text` looks at some 2,000 changes at most: where few of them pass, the page is short, and
+/// `next` is where the search goes on.
 #[utoipa::path(get, path = "/v1/audit", operation_id = "list_audit", tag = "audit",
     security(("apiKey" = [])),
     params(AccountQuery,
+           ("text" = Option<String>, Query, description = "Those with this text in the name of the actor, the action or the subject, in either case of its letters; or those from this address"),
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
            ("after" = Option<String>, Query, description = "The `next` of the page before")),
     responses((status = 200, description = "Changes", body = AuditLogPage),
@@ -80,13 +83,8 @@ pub async fn list(
     });
     let before = before.transpose()?;
     let _page = api.lists.admit(owner).await?;
-    let mut rows = match account {
-        Some(account) => api.store.audit(account, before, limit + 1).await?,
-        None => api.store.audit_of_server(before, limit + 1).await?,
-    };
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let has_more = rows.len() > limit;
-    rows.truncate(limit);
-    let next = rows.last().filter(|_| has_more).map(|(number, _)| cursor.tell(*number));
-    Ok(Json(Page::new(rows.into_iter().map(|(_, row)| row), next)))
+    let text = query.text.as_deref().unwrap_or_default();
+    let found = search(&api.store, account, text, before, limit).await?;
+    let next = found.next.map(|number| cursor.tell(number));
+    Ok(Json(Page::new(found.rows.into_iter().map(|(_, row)| row), next)))
 }

@@ -18,7 +18,7 @@ use crate::id::{AccountId, DecisionId, MessageId};
 use crate::journey::accept::refusal::Refusal;
 use crate::plugin::Artifact;
 use crate::store::{DecisionFilter, DecisionRef};
-use crate::upkeep::replay::{Brought, Replayed, replay};
+use crate::upkeep::replay::{Brought, Recorded, Replayed, recorded, replay};
 
 /// Which decisions.
 #[derive(Debug, Deserialize)]
@@ -133,6 +133,24 @@ pub async fn show(
     let row = api.store.decision(reference(&id)?).await.map_err(|error| refused(&error))?;
     let samples = api.store.sample(row.id).await.map_err(|error| refused(&error))?;
     Ok(Json(DecisionRecord::new(row, samples)))
+}
+
+/// The recorded calls of a decision, each with what went in and what came out.
+///
+/// There are none of a decision that was not one of the sample, or is older than the sample is kept.
+#[utoipa::path(get, path = "/v1/decisions/{id}/calls", operation_id = "list_decision_calls", tag = "decisions",
+    security(("apiKey" = [])),
+    params(("id" = inline(super::shapes::DecisionOrMessage), Path, description = "`dec_…` or `msg_…`")),
+    responses((status = 200, description = "The calls", body = Listing),
+              super::shapes::OperatorReadRefusals))]
+pub async fn calls(
+    _: Operator,
+    State(api): State<Api>,
+    Path(id): Path<String>,
+) -> Result<Json<Page<Recorded>>, Problem> {
+    let row = api.store.decision(reference(&id)?).await.map_err(|error| refused(&error))?;
+    let calls = recorded(&api.store, &api.seal, row.id).await;
+    Ok(Json(Page::whole(calls.map_err(|error| not_replayed(&error))?)))
 }
 
 /// Makes the recorded calls of a decision again; with a component in the body, to that one.

@@ -205,7 +205,7 @@ pub async fn configure(
     let Value::Object(settings) = body else {
         return Err(Refusal::bad_request(vec![not_an_object("the body", &body)]).into());
     };
-    give(&api, &slot, Order::Configure { settings, seen: None }).await?;
+    give(&api, &slot, Order::Configure { settings }).await?;
     Ok((StatusCode::ACCEPTED, Json(view(&api, slot)?)))
 }
 
@@ -299,9 +299,8 @@ async fn give(api: &Api, slot: &SlotName, order: Order) -> Result<(), Problem> {
         | OrderError::BindingTaken(_)
         | OrderError::NothingToShadow(_)
         | OrderError::NothingToConfigure(_)
-        | OrderError::SettingsChanged(_)
+        | OrderError::Changed(_)
         | OrderError::SettingsBeingProven(_)
-        | OrderError::ChangedElsewhere(_)
         | OrderError::NotLoaded(_)
         | OrderError::File(_) => Problem::new(Code::Conflict, error.to_string()),
         OrderError::Settings(ComponentError::Settings { faults, .. }) => {

@@ -2,22 +2,24 @@
 //! holder can know and do.
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::operator::Operator;
 use super::problem::{Code, Problem};
 use super::query::{self, Query};
-use super::shapes::{Audience, Page, QueuePage, QueuedDomain, QueuedMessage, WhyQueued};
+use super::shapes::{
+    Audience, Page, QueuePage, QueuedDomain, QueuedMessage, RetriedDestination, WhyQueued,
+};
 use super::state::Api;
 use crate::delivery::queue::why;
 use crate::fair_share::ShareOwner;
 use crate::id::MessageId;
 use crate::journey::accept::refusal::Refusal;
 use crate::message::address::EmailAddress;
-use crate::store::MessageRow;
 use crate::store::records::RouteChoice;
+use crate::store::{MessageRow, RetryFilter, StoreError};
 
 /// Which destinations.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -89,6 +91,32 @@ pub async fn why(
     }
 }
 
+/// Makes all deferred messages to a destination due now, also during a back-off from it.
+///
+/// What is due already, or being sent, stays as it is.
+#[utoipa::path(post, path = "/v1/queue/{domain}/retry", operation_id = "retry_destination", tag = "queue",
+    security(("apiKey" = [])),
+    params(("domain" = String, Path, description = "A recipient domain, an address literal, or `sandbox`")),
+    responses((status = 200, description = "How many are due now", body = RetriedDestination),
+              super::shapes::OperatorReadRefusals))]
+pub async fn retry(
+    _: Operator,
+    State(api): State<Api>,
+    Path(domain): Path<String>,
+) -> Result<Json<RetriedDestination>, Problem> {
+    let domain = lane(&domain)?;
+    let retried = retry_destination(&api, &domain).await?;
+    Ok(Json(RetriedDestination { domain, retried }))
+}
+
+/// The same for whoever may do so. Answers how many.
+pub async fn retry_destination(api: &Api, lane: &str) -> Result<u64, StoreError> {
+    let wanted = RetryFilter { account: None, domain: Some(lane.to_owned()) };
+    let retried = api.store.retry_all(&wanted, api.clock.now()).await?;
+    api.due.notify_one();
+    Ok(retried)
+}
+
 async fn operators_message(api: &Api, asked: &str) -> Result<Json<WhyQueued>, Problem> {
     let row = match asked.parse::<MessageId>() {
         Ok(id) => api.store.message_row(id).await?,
@@ -135,19 +163,23 @@ pub async fn why_message(
 }
 
 /// The lane of a domain as the queue writes it: A-labels in lower case. Mail of test keys and sandbox domains is in
-/// the lane `sandbox`, whatever its recipient.
-fn lane(domain: &str) -> Result<String, Problem> {
+/// the lane `sandbox`, whatever its recipient. None of what is no recipient domain.
+pub fn lane_of(domain: &str) -> Option<String> {
     let bare = domain.strip_suffix('.').unwrap_or(domain);
     if bare.eq_ignore_ascii_case("sandbox") {
-        return Ok("sandbox".to_owned());
+        return Some("sandbox".to_owned());
     }
-    let recipient = format!("postmaster@{bare}").parse::<EmailAddress>().map_err(|_| {
+    let recipient = format!("postmaster@{bare}").parse::<EmailAddress>().ok()?;
+    Some(RouteChoice::Configured.lane(&recipient))
+}
+
+fn lane(domain: &str) -> Result<String, Problem> {
+    lane_of(domain).ok_or_else(|| {
         not_found(format!(
             "`{}` is no recipient domain, such as example.org, no address literal, and not sandbox",
             shown(domain)
         ))
-    })?;
-    Ok(RouteChoice::Configured.lane(&recipient))
+    })
 }
 
 fn not_found(message: String) -> Problem {

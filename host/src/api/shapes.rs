@@ -19,7 +19,9 @@ mod reference;
 mod refusals;
 mod request;
 mod send;
+mod setting;
 mod suppression;
+mod team;
 mod template;
 mod test_recipient;
 mod traffic;
@@ -41,15 +43,18 @@ pub use operator::{DecisionRecord, Installed, LogPage, Slot, SlotSettings};
 pub use page::{Listing, Page};
 pub use plan::PlanList;
 pub use problem::{Fault, Problem};
-pub use queue::{Audience, QueuePage, QueuedDomain, QueuedGroup, QueuedMessage, WhyQueued};
+pub use queue::{
+    Audience, QueuePage, QueuedDomain, QueuedGroup, QueuedMessage, RetriedDestination, WhyQueued,
+};
 pub use reference::{
     Archive, Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit,
     PluginSettings, SlotRef,
 };
 pub use refusals::{
     AuthorReadRefusals, AuthorRefusals, BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals,
-    OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals, ResendRefusals,
-    SettingsRefusals, StateRefusals, TestRecipientRefusals, UserRefusals,
+    OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals, RemoveUserRefusals,
+    ResendRefusals, SettingsRefusals, StateRefusals, TeamRefusals, TestRecipientRefusals,
+    UserRefusals,
 };
 pub use request::{
     AccountQuery, AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,
@@ -57,10 +62,12 @@ pub use request::{
     SendBatch, SendRequest,
 };
 pub use send::{BatchResponse, BatchResult, Resent, SendResponse};
+pub use setting::SettingList;
 pub use suppression::{
-    DeletedSuppression, Suppression, SuppressionKind, SuppressionPage, SuppressionResult,
-    SuppressionResults,
+    DeletedSuppression, RestoreSuppressions, Suppression, SuppressionKind, SuppressionPage,
+    SuppressionResult, SuppressionResults,
 };
+pub use team::{ChangeMember, InviteMember, RemovedMember, TeamInvitation, TeamList, TeamMember};
 pub use template::{
     CreateTemplate, DeletedTemplate, DuplicateTemplate, PreviewTemplate, PublishTemplate,
     PublishedTemplate, RollbackTemplate, SnippetLanguage, Template, TemplateDiff, TemplateImport,

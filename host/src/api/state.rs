@@ -1,5 +1,6 @@
 //! What all handlers share.
 
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::clock::Clock;
 use crate::delivery::shaping::admission::AdmissionControl;
 use crate::fair_share::FairShare;
 use crate::journey::Journey;
+use crate::management::settings::Settings;
 use crate::people::People;
 use crate::plugin::Plugins;
 use crate::plugin::evidence::Evidence;
@@ -42,6 +44,10 @@ pub struct ApiParts {
     pub people: Arc<People>,
     /// The beginning of links to the dashboard, from `[people] url`; none where links lead to the host of the request.
     pub people_url: Option<String>,
+    /// With what the server sends e-mails of its own; none where it does not.
+    pub mailer: Option<Mailer>,
+    /// What the server runs with.
+    pub settings: Settings,
     pub plugins: Arc<Plugins>,
     /// Why mail waits.
     pub admission: Arc<AdmissionControl>,
@@ -84,6 +90,21 @@ impl Deref for Api {
 
     fn deref(&self) -> &ApiParts {
         &self.0
+    }
+}
+
+/// With what the server sends.
+#[derive(Clone)]
+pub struct Mailer {
+    /// An API key; never shown.
+    pub key: String,
+    /// With what links begin.
+    pub url: String,
+}
+
+impl fmt::Debug for Mailer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mailer").field("url", &self.url).finish_non_exhaustive()
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 use utoipa::IntoParams;
 
 use super::admin::Admin;
+use super::fields::Fields;
 use super::problem::{Code, Problem};
 use super::query::{Faults, Query};
 use super::shapes::{
@@ -19,6 +20,7 @@ use super::state::Api;
 use super::{body, query};
 use crate::id::AccountId;
 use crate::journey::accept::refusal::{Fault, Refusal};
+use crate::management::suppressions::{opened, sealed};
 use crate::message::address::EmailAddress;
 use crate::store::Suppressed;
 use crate::store::records::{NewSuppression, SuppressionKind};
@@ -159,11 +161,39 @@ pub async fn delete(
     Path(address): Path<String>,
 ) -> Result<Json<DeletedSuppression>, Problem> {
     let account = account(admin)?;
-    let folded = folded(&address);
-    if !api.store.unsuppress(account, &folded, api.clock.now()).await? {
+    let (folded, now) = (folded(&address), api.clock.now());
+    let found = api.store.suppression(account, &folded, now).await?;
+    if !api.store.unsuppress(account, &folded, now).await? {
         return Err(unknown(&address));
     }
-    Ok(Json(DeletedSuppression { address: folded, deleted: true }))
+    let undo = found.map(|it| sealed(&api.seal, account, vec![it]));
+    Ok(Json(DeletedSuppression { address: folded, deleted: true, undo }))
+}
+
+/// Puts back what was taken off the list, as it was: with its kind, its reason and its end.
+///
+/// An entry that was made meanwhile and is stronger stays, as when an address is added.
+#[utoipa::path(post, path = "/v1/suppressions/restore", operation_id = "restore_suppressions",
+    tag = "suppressions", security(("apiKey" = [])),
+    request_body = super::shapes::RestoreSuppressions,
+    responses((status = 200, description = "The entries as they stand on the list", body = SuppressionPage),
+              super::shapes::ChangeRefusals))]
+pub async fn restore(
+    admin: Result<Admin, Problem>,
+    State(api): State<Api>,
+    request: Request,
+) -> Result<Json<SuppressionPage>, Problem> {
+    let (account, body, _memory) = accepted(admin, &api, request).await?;
+    let mut fields = Fields::of(&body)?;
+    let undo = fields.required::<String>("undo");
+    let removed = undo.and_then(|undo| opened(&api.seal, account, &undo));
+    if removed.is_none() {
+        fields.fault("undo", "invalid", "is not the `undo` of a removal from this account's list");
+    }
+    fields.end()?;
+    let restored = removed.unwrap_or_default();
+    let restored = api.store.suppress_all(&restored, api.clock.now()).await?;
+    Ok(Json(Page::whole(restored.into_iter().map(|it| it.row))))
 }
 
 /// The list is that of the whole account: a key for some of it may neither read nor change it.

@@ -136,7 +136,9 @@ pub async fn show(
     Path(webhook): Path<String>,
 ) -> Result<Json<Webhook>, Problem> {
     let row = find(&api, &holder, &webhook).await?;
-    Ok(Json(Webhook::new(row, api.clock.now())))
+    let (id, now) = (row.id, api.clock.now());
+    let counts = api.store.webhook_counts(id, now).await?;
+    Ok(Json(Webhook::new(row, now).with_figures(counts)))
 }
 
 /// Changes a webhook: fields left out keep their value.

@@ -9,7 +9,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::error::CliError;
-use super::open::Target;
+use super::open::{Opened, Target};
 use super::output::{Output, text};
 use crate::account::AccountState;
 use crate::account::plan::Plan;
@@ -131,20 +131,21 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
             let new = NewAccount { name, plan, sender, strict };
             let now = opened.clock.now();
             let row = accounts::create(&opened.store, new, &changes, &[], now).await?;
-            show(row, target.output);
-            Ok(())
+            show(row, &opened, target.output).await
         }
         AccountCommand::List { target } => {
             let opened = target.open().await?;
-            let rows = opened.store.accounts(opened.clock.now()).await?;
-            let rows = rows.into_iter().map(|row| json!(shapes::Account::from(row)));
+            let now = opened.clock.now();
+            let rows = opened.store.accounts(now).await?;
+            let rows = accounts::with_sent_lately(&opened.store, rows, now).await?;
+            let rows = rows.into_iter().map(|(row, sent)| json!(shapes::Account::new(row, sent)));
             target.output.list(&rows.collect::<Vec<_>>(), line);
             Ok(())
         }
         AccountCommand::Show { id, target } => {
             let opened = target.open().await?;
-            show(opened.store.account(id, opened.clock.now()).await?, target.output);
-            Ok(())
+            let row = opened.store.account(id, opened.clock.now()).await?;
+            show(row, &opened, target.output).await
         }
         AccountCommand::Brand(command) => command.run().await,
         AccountCommand::Update {
@@ -182,13 +183,16 @@ async fn change(id: AccountId, target: &Target, change: AccountChange) -> Result
     let opened = target.open().await?;
     let now = opened.clock.now();
     let row = accounts::change(&opened.store, None, id, change, &[], now).await?;
-    show(row, target.output);
-    Ok(())
+    show(row, &opened, target.output).await
 }
 
-fn show(row: AccountRow, output: Output) {
-    let value = json!(shapes::Account::from(row));
-    output.one(&value, || line(&value));
+async fn show(row: AccountRow, opened: &Opened, output: Output) -> Result<(), CliError> {
+    let rows = accounts::with_sent_lately(&opened.store, vec![row], opened.clock.now()).await?;
+    for (row, sent) in rows {
+        let value = json!(shapes::Account::new(row, sent));
+        output.one(&value, || line(&value));
+    }
+    Ok(())
 }
 
 fn line(value: &Value) -> String {

@@ -52,17 +52,19 @@ const CHANGES: [(&str, &str); 34] = [
 ];
 /// Commands that ask a running server, which writes it down itself, change no store, or only look.
 #[cfg(test)]
-const NO_CHANGES: [&str; 59] = [
+const NO_CHANGES: [&str; 62] = [
     "account list",
     "account show",
     "check",
     "compile-plugin",
+    "completions",
     "credits show",
     "dev",
     "domain list",
     "domain records",
     "domain show",
     "key list",
+    "man",
     "message attempts",
     "message events",
     "message list",
@@ -108,6 +110,7 @@ const NO_CHANGES: [&str; 59] = [
     "template show",
     "template types",
     "template versions",
+    "top",
     "user list",
     "webhook deliveries",
     "webhook list",

@@ -84,6 +84,8 @@ pub enum CliError {
     Template { slug: String, faults: String },
     #[error("{path} cannot be read: {source}")]
     File { path: PathBuf, source: std::io::Error },
+    #[error("{path} cannot be written: {source}")]
+    Written { path: PathBuf, source: std::io::Error },
     /// An argument that only makes sense with another value.
     #[error("{0}")]
     Usage(String),

@@ -121,8 +121,8 @@ pub async fn run(command: SuppressionCommand) -> Result<(), CliError> {
             if !opened.store.unsuppress(which.account, &address, now).await? {
                 return Err(none(&which).into());
             }
-            let gone = json!(DeletedSuppression { address: address.clone(), deleted: true });
-            target.output.one(&gone, || format!("{address} is off the list"));
+            let gone = DeletedSuppression { address: address.clone(), deleted: true, undo: None };
+            target.output.one(&json!(gone), || format!("{address} is off the list"));
         }
     }
     Ok(())

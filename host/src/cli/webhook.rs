@@ -161,8 +161,9 @@ pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
         }
         WebhookCommand::Show { id, target } => {
             let opened = target.open().await?;
-            let shown = opened.webhooks()?.find(id).await?;
-            let shown = json!(Webhook::new(shown, opened.clock.now()));
+            let (shown, now) = (opened.webhooks()?.find(id).await?, opened.clock.now());
+            let counts = opened.store.webhook_counts(id, now).await?;
+            let shown = json!(Webhook::new(shown, now).with_figures(counts));
             target.output.one(&shown, || line(&shown));
         }
         WebhookCommand::Update { id, change, target } => {

@@ -83,9 +83,9 @@ impl Config {
     }
 
     /// This configuration with what a running server takes of another one: the limits of both listeners,
-    /// and the routes.
+    /// the routes, and what is logged.
     #[must_use]
-    pub fn with_limits_and_routes_of(&self, new: &Self) -> Self {
+    pub fn reloaded_from(&self, new: &Self) -> Self {
         let new = new.clone();
         Self {
             limits: new.limits,
@@ -114,6 +114,7 @@ impl Config {
                 messages_per_minute: new.delivery.messages_per_minute,
                 ..self.delivery.clone()
             },
+            log: Log { filter: new.log.filter, ..self.log },
             ..self.clone()
         }
     }

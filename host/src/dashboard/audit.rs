@@ -17,13 +17,10 @@ use super::words::When;
 use crate::clock::Timestamp;
 use crate::fair_share::ShareOwner;
 use crate::id::AccountId;
-use crate::management::audit::Cursor;
+use crate::management::audit::{Cursor, actor, search};
 use crate::store::{ActorId, AuditRow};
 
-const LINES: usize = 50;
-/// Rows that one search looks at, in batches.
-const BATCH: u32 = 250;
-const BATCHES: usize = 8;
+const LINES: u32 = 50;
 
 #[derive(Debug)]
 struct ChangeLine {
@@ -55,16 +52,10 @@ struct AuditPage {
 
 impl ChangeLine {
     fn of(row: AuditRow, now: Timestamp) -> Self {
-        let (kind, unnamed) = match row.actor {
-            ActorId::User(_) => ("", "somebody"),
-            ActorId::Key(_) => ("key", "a key"),
-            ActorId::ControlToken | ActorId::CommandLine => ("", "the command line"),
-            ActorId::Server => ("", "the server"),
-        };
         Self {
             at: When::of(row.at, now),
-            who: row.actor_name.unwrap_or_else(|| unnamed.to_owned()),
-            kind,
+            who: actor(&row).to_owned(),
+            kind: if matches!(row.actor, ActorId::Key(_)) { "key" } else { "" },
             acting: row.acting,
             action: row.action.replace('_', " "),
             subject: row.subject.unwrap_or_default(),
@@ -78,12 +69,6 @@ impl ChangeLine {
         if let Some(known) = names.get(id) {
             known.clone_into(name);
         }
-    }
-
-    fn has(&self, query: &str) -> bool {
-        let texts = [&self.who, &self.action, &self.subject];
-        let ip = self.ip.as_ref().is_some_and(|it| it == query);
-        ip || texts.iter().any(|it| it.to_lowercase().contains(query))
     }
 }
 
@@ -117,28 +102,10 @@ async fn shown(
     let query = sent.get("q").trim().to_lowercase();
     let cursor = Cursor { seal: &dashboard.api.seal, account };
     let first = cursor.read(sent.get("after"));
-    let (mut changes, mut before, mut looked_to, mut is_over) = (Vec::new(), first, None, false);
-    for _ in 0..BATCHES {
-        let rows = match account {
-            Some(account) => store.audit(account, before, BATCH).await?,
-            None => store.audit_of_server(before, BATCH).await?,
-        };
-        is_over = rows.len() < usize::try_from(BATCH).unwrap_or(usize::MAX);
-        for (number, row) in rows {
-            if changes.len() == LINES {
-                is_over = false;
-                break;
-            }
-            (before, looked_to) = (Some(number), Some(row.at));
-            let line = ChangeLine::of(row, now);
-            if query.is_empty() || line.has(&query) {
-                changes.push(line);
-            }
-        }
-        if is_over || changes.len() == LINES {
-            break;
-        }
-    }
+    let found = search(store, account, &query, first, LINES).await?;
+    let is_full = found.rows.len() >= usize::try_from(LINES).unwrap_or(usize::MAX);
+    let mut changes: Vec<ChangeLine> =
+        found.rows.into_iter().map(|(_, row)| ChangeLine::of(row, now)).collect();
     if account.is_none() {
         let ids = changes.iter().filter_map(|it| Some(it.account.as_ref()?.0));
         let names = store.account_names(ids.collect::<BTreeSet<AccountId>>()).await?;
@@ -147,7 +114,7 @@ async fn shown(
         }
     }
     let path = if account.is_some() { "/app/audit" } else { "/ops/audit" };
-    let next = before.filter(|_| !is_over).map(|number| {
+    let next = found.next.map(|number| {
         let after = cursor.tell(number);
         format!("{path}?{}", form::query([("q", query.as_str()), ("after", &after)]))
     });
@@ -156,8 +123,9 @@ async fn shown(
         frame: Frame::of(dashboard, visitor, place).await?,
         path,
         of_server: account.is_none(),
-        looked_to: looked_to
-            .filter(|_| next.is_some() && changes.len() < LINES)
+        looked_to: found
+            .looked_to
+            .filter(|_| next.is_some() && !is_full)
             .map(|at| When::of(at, now)),
         query,
         changes,

@@ -9,10 +9,10 @@ use http::StatusCode;
 
 use super::frame::Cover;
 use super::guard::{Guest, GuestForm};
-use super::log_in::status;
-use super::mail::{MailError, SystemEmail};
+use super::log_in_refused::{status, with_retry_after};
 use super::response::{Failure, page, sentence, with_status};
 use super::state::Dashboard;
+use crate::api::server_mail::{MailError, SystemEmail};
 
 /// Every answer takes as long: an e-mail is queued in much less.
 const ANSWER_TIME: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ pub async fn ask(State(dashboard): State<Dashboard>, guest: Guest) -> Result<Res
     page(&ForgottenPage {
         cover: Cover::of(&guest),
         email: String::new(),
-        can_mail: dashboard.mailer.is_some(),
+        can_mail: dashboard.api.mailer.is_some(),
         is_sent: false,
         fault: None,
     })
@@ -44,7 +44,7 @@ pub async fn send(
     sent: GuestForm,
 ) -> Result<Response, Failure> {
     let GuestForm { guest, form } = sent;
-    let can_mail = dashboard.mailer.is_some();
+    let can_mail = dashboard.api.mailer.is_some();
     let mut answer = ForgottenPage {
         cover: Cover::of(&guest),
         email: form.get("email").to_owned(),
@@ -60,7 +60,7 @@ pub async fn send(
         let status = status(&error)?;
         answer.is_sent = false;
         answer.fault = Some(sentence(&error.to_string()));
-        return with_status(status, &answer);
+        return Ok(with_retry_after(with_status(status, &answer)?, &error));
     }
     let (mailed, ()) =
         tokio::join!(mail(&dashboard, &answer.email, &guest), tokio::time::sleep(ANSWER_TIME));
@@ -78,5 +78,5 @@ async fn mail(dashboard: &Dashboard, email: &str, guest: &Guest) -> Result<(), M
         Some(_) => SystemEmail::Reset { link: &link },
         None => SystemEmail::FirstPassword { link: &link },
     };
-    dashboard.mail(&user.email, &letter).await
+    dashboard.api.mail(&user.email, &letter).await
 }

@@ -1,59 +1,9 @@
-//! What the wiring tells the pages: the settings that the server runs with, its certificate, its own mail.
+//! What the wiring tells the pages of the server's certificate.
 
 use std::fmt;
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
-
 use crate::clock::Timestamp;
-
-/// One key of the configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
-    pub section: String,
-    pub key: String,
-    pub value: String,
-    /// Where it comes from: the environment, the file, or nowhere, so that the default holds.
-    pub source: String,
-}
-
-impl Setting {
-    #[must_use]
-    pub fn is_default(&self) -> bool {
-        self.source == "default"
-    }
-}
-
-/// All of them. A reload replaces them.
-#[derive(Debug, Clone, Default)]
-pub struct Settings(Arc<ArcSwap<Vec<Setting>>>);
-
-impl Settings {
-    pub fn replace(&self, settings: Vec<Setting>) {
-        self.0.store(Arc::new(settings));
-    }
-
-    /// One of them.
-    #[must_use]
-    pub fn value(&self, section: &str, key: &str) -> Option<String> {
-        let all = self.0.load();
-        all.iter().find(|it| it.section == section && it.key == key).map(|it| it.value.clone())
-    }
-
-    #[must_use]
-    pub fn all(&self) -> Arc<Vec<Setting>> {
-        self.0.load_full()
-    }
-}
-
-/// With what the server sends.
-#[derive(Clone)]
-pub struct Mailer {
-    /// An API key; never shown.
-    pub key: String,
-    /// With what links begin.
-    pub url: String,
-}
 
 /// Tells when the certificate of the SMTP relay ends that is live at that moment.
 #[derive(Clone)]
@@ -73,11 +23,5 @@ impl CertificateEnd {
 impl fmt::Debug for CertificateEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CertificateEnd")
-    }
-}
-
-impl fmt::Debug for Mailer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mailer").field("url", &self.url).finish_non_exhaustive()
     }
 }

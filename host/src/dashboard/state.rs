@@ -5,8 +5,9 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::setting::{CertificateEnd, Mailer, Settings};
+use super::setting::CertificateEnd;
 use crate::api::Api;
+use crate::management::settings::Settings;
 use crate::people::People;
 
 /// What the pages need.
@@ -19,8 +20,6 @@ pub struct DashboardParts {
     pub people: Arc<People>,
     /// Where programs hand mail in over SMTP, for the settings that a new key is shown with.
     pub smtp: SmtpSettings,
-    /// With what the server sends e-mails of its own; none where it does not.
-    pub mailer: Option<Mailer>,
     /// What operators see.
     pub settings: Settings,
     /// None where no port needs a certificate.

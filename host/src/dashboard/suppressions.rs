@@ -3,10 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::{StatusCode, Uri};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::form::{self, Form};
@@ -18,10 +15,10 @@ use super::words::When;
 use crate::account::role::Role;
 use crate::api::suppressions::parse::wanted;
 use crate::clock::Timestamp;
-use crate::id::{AccountId, MessageId};
+use crate::management::suppressions;
 use crate::message::address::EmailAddress;
 use crate::store::SuppressionRow;
-use crate::store::records::{NewSuppression, SuppressionKind};
+use crate::store::records::SuppressionKind;
 
 const LINES: u32 = 50;
 /// What the row of links above the list offers.
@@ -129,45 +126,6 @@ pub async fn add(State(dashboard): State<Dashboard>, sent: Submitted) -> Result<
     Ok(to(if stood { "/app/suppressions?done=stood" } else { "/app/suppressions?done=added" }))
 }
 
-/// An entry that was taken off the list, as the form has it that puts it back.
-#[derive(Serialize, Deserialize)]
-struct Removed {
-    address: String,
-    kind: String,
-    reason: String,
-    message: Option<MessageId>,
-    /// In milliseconds.
-    expires_at: Option<i64>,
-}
-
-impl Removed {
-    fn of(row: SuppressionRow) -> Self {
-        Self {
-            address: row.address,
-            kind: row.kind.as_str().to_owned(),
-            reason: row.reason,
-            message: row.message_id,
-            expires_at: row.expires_at.map(Timestamp::millis),
-        }
-    }
-
-    fn into_new(self, account_id: AccountId) -> Option<NewSuppression> {
-        Some(NewSuppression {
-            account_id,
-            address: self.address,
-            kind: SuppressionKind::from_name(&self.kind)?,
-            reason: self.reason,
-            message_id: self.message,
-            expires_at: self.expires_at.map(Timestamp::from_millis),
-        })
-    }
-}
-
-/// Entries in a hidden field are sealed, so that nobody makes up a bounce or a complaint.
-fn undo_identity(account: AccountId) -> String {
-    format!("removed suppressions {account}")
-}
-
 /// Takes the chosen addresses off the list. The page that says so can put them back as they were.
 pub async fn remove(
     State(dashboard): State<Dashboard>,
@@ -181,7 +139,7 @@ pub async fn remove(
     for address in form.all("address").take(lines) {
         let found = api.store.suppression(account, address, api.clock.now()).await?;
         if api.store.unsuppress(account, address, api.clock.now()).await? {
-            removed.extend(found.map(Removed::of));
+            removed.extend(found);
             visitor.record(&dashboard, "delete_suppression", address).await?;
         }
     }
@@ -194,10 +152,9 @@ pub async fn remove(
             format!("{} addresses are off the list. Messages to them are sent again.", all.len())
         }
     };
-    let text = serde_json::to_vec(&removed).unwrap_or_default();
-    let sealed = api.seal.seal(&undo_identity(account), &text);
+    let sealed = suppressions::sealed(&api.seal, account, removed);
     let mut shown = suppressions_page(&dashboard, &visitor, &Form::default()).await?;
-    shown.undo = Some((said, URL_SAFE_NO_PAD.encode(sealed)));
+    shown.undo = Some((said, sealed));
     page(&shown)
 }
 
@@ -209,12 +166,9 @@ pub async fn undo(
     let Submitted { visitor, form } = sent;
     visitor.membership()?.at_least(Role::Member)?;
     let (api, account) = (&dashboard.api, visitor.account()?);
-    let sealed = URL_SAFE_NO_PAD.decode(form.get("removed")).ok();
-    let text = sealed.and_then(|it| api.seal.open(&undo_identity(account), &it).ok());
-    let removed: Option<Vec<Removed>> = text.and_then(|it| serde_json::from_slice(&it).ok());
     let unread = || Failure::Invalid("The form does not say what was removed.".to_owned());
-    let new: Vec<NewSuppression> =
-        removed.ok_or_else(unread)?.into_iter().filter_map(|it| it.into_new(account)).collect();
+    let removed = suppressions::opened(&api.seal, account, form.get("removed"));
+    let new = removed.ok_or_else(unread)?;
     api.store.suppress_all(&new, api.clock.now()).await?;
     for it in new {
         visitor.record(&dashboard, "add_suppression", it.address).await?;

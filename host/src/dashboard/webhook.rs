@@ -330,7 +330,7 @@ async fn webhook_page(
         }
         None => api.store.webhook_deliveries(row.id, state, after, LINES).await?,
     };
-    let counts = api.store.webhook_counts(row.id, now.before(Duration::from_hours(24))).await?;
+    let counts = api.store.webhook_counts(row.id, now).await?;
     let shown = state.map_or("", DeliveryState::as_str);
     let next = found.next.map(|event| {
         let after = event.to_string();

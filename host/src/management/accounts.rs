@@ -50,6 +50,24 @@ pub enum PlanChoice {
     Own(Plan),
 }
 
+/// Accounts, each with what it has sent lately.
+///
+/// # Errors
+/// The database failed.
+pub async fn with_sent_lately(
+    store: &Store,
+    rows: Vec<AccountRow>,
+    now: Timestamp,
+) -> Result<Vec<(AccountRow, SentLately)>, StoreError> {
+    let ids: Vec<AccountId> = rows.iter().map(|it| it.account.id).collect();
+    let sent = store.sent_lately(&ids, now).await?;
+    let of = |row: AccountRow| {
+        let lately = sent.get(&row.account.id).copied().unwrap_or_default();
+        (row, lately)
+    };
+    Ok(rows.into_iter().map(of).collect())
+}
+
 /// Whether so many messages bounce that the server's reputation is at risk.
 #[must_use]
 pub fn is_risky(sent: SentLately) -> bool {

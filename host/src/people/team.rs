@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use super::members::{LINK_PAUSE, MAX_MEMBERS, may_come};
+use super::owners::{LastOwner, keep_an_owner};
 use super::{MemberError, Membership, Origin, People, Person, Secret};
 use crate::account::role::{Role, RoleTooLow};
 use crate::clock::Timestamp;
-use crate::id::UserId;
+use crate::id::{AccountId, UserId};
 use crate::message::address::EmailAddress;
 use crate::store::{
-    JoinedBy, JoiningFacts, LinkPurpose, MemberChange, MemberFacts, MemberRow, NewInvitation,
-    NewUser, PersonRow, RecentInvitations, StoreError,
+    JoinedBy, JoiningFacts, MemberChange, MemberFacts, MemberRow, NewInvitation, NewUser,
+    PersonRow, RecentInvitations, StoreError,
 };
 
 /// Invitations that the owners of an account mail within [`INVITATION_COUNTS`].
@@ -29,8 +30,9 @@ pub struct TeamMember {
 #[derive(Debug)]
 pub struct Invited {
     pub user: PersonRow,
+    pub role: Role,
     /// To choose a password with. None for somebody who has a log-in, or was invited elsewhere: a link for them would
-    /// let this account's owner into others.
+    /// let this account's owner into others. They find the invitation on the page of their accounts.
     pub link: Option<Secret>,
 }
 
@@ -42,12 +44,10 @@ pub enum TeamError {
     StepUp,
     #[error("must be an e-mail address, as in ada@example.com")]
     Email,
-    #[error("{0} is in this account already; change the role in the list")]
+    #[error("{0} is in this account already, or invited; change the role in the list")]
     IsMember(EmailAddress),
-    #[error(
-        "an account keeps at least one owner who can log in; make somebody else an owner first"
-    )]
-    LastOwner,
+    #[error(transparent)]
+    LastOwner(#[from] LastOwner),
     /// Whoever owns an account could fill a mailbox.
     #[error("this address was invited a moment ago; it may be invited again in {0} s")]
     TooSoon(u64),
@@ -67,27 +67,49 @@ impl People {
     /// Who is in the account that the session shows.
     pub async fn team(&self, person: &Person) -> Result<Vec<TeamMember>, TeamError> {
         let membership = person.membership.as_ref().ok_or(TeamError::Missing)?;
+        Ok(self.team_of(membership.account).await?)
+    }
+
+    /// Who is in an account.
+    pub async fn team_of(&self, account: AccountId) -> Result<Vec<TeamMember>, StoreError> {
         let mut team = Vec::new();
-        for row in self.store.members(membership.account, None, MAX_MEMBERS).await? {
-            let invited_until = match row.user.password {
-                Some(_) => None,
-                None => self.store.newest_link(row.user.id).await?.map(|it| it.expires_at),
-            };
-            team.push(TeamMember { row, invited_until });
+        for row in self.store.members(account, None, MAX_MEMBERS).await? {
+            team.push(self.team_member(row).await?);
         }
         Ok(team)
     }
 
-    /// Gives somebody a role in the account that the session shows.
+    /// A member, with the end of an invitation that was not taken yet.
+    pub async fn team_member(&self, row: MemberRow) -> Result<TeamMember, StoreError> {
+        let invited_until = match row.user.password {
+            Some(_) => None,
+            None => self.store.newest_link(row.user.id).await?.map(|it| it.expires_at),
+        };
+        Ok(TeamMember { row, invited_until })
+    }
+
+    /// Invites somebody to the account that the session shows. Nothing of the account is theirs to see before they accept.
     pub async fn invite_to_account(
         &self,
         person: &Person,
         (email, role): (&str, Role),
         from: &Origin,
     ) -> Result<Invited, TeamError> {
-        let membership = self.owner(person)?;
+        let account = self.owner(person)?.account;
+        let invited = self.invite_into(account, (email, role)).await?;
+        let said = format!("{}: {role}", invited.user.email);
+        self.record_in_account(person, ("invite_user", Some(said)), from).await;
+        Ok(invited)
+    }
+
+    /// Invites somebody to an account; whoever calls this may do so, and records the change.
+    pub async fn invite_into(
+        &self,
+        account: AccountId,
+        (email, role): (&str, Role),
+    ) -> Result<Invited, TeamError> {
         let email: EmailAddress = email.trim().parse().map_err(|_| TeamError::Email)?;
-        let (place, now) = ((membership.account, role), self.clock.now());
+        let (place, now) = ((account, role), self.clock.now());
         let new = NewUser {
             id: UserId::new(now),
             email: email.clone(),
@@ -97,52 +119,63 @@ impl People {
             at: now,
         };
         let decide = |facts: &JoiningFacts| {
-            if facts.is_member {
+            if facts.state.is_some() {
                 return Err(TeamError::IsMember(email.clone()));
             }
-            may_come(*facts, &email)?;
-            if facts.is_known { Ok(()) } else { may_invite(facts.invitations, now) }
+            may_come(facts, &email)?;
+            may_invite(facts.invitations, now)
         };
         let by = JoinedBy::Owner { counts_until: now.after(INVITATION_COUNTS) };
         let joined = self.store.join_account(&new, place, by, decide).await??;
         let link = if joined.is_new {
-            Some(self.make_link(LinkPurpose::Invitation, Some(joined.user)).await?)
+            Some(self.make_invitation(joined.user, Some(account)).await?)
         } else {
             None
         };
         let user = self.store.user(joined.user).await?.ok_or(TeamError::Missing)?;
-        let invited = Invited { user, link };
-        let said = format!("{}: {role}", invited.user.email);
-        self.record_in_account(person, ("invite_user", Some(said)), from).await;
-        Ok(invited)
+        Ok(Invited { user, role, link })
     }
 
-    /// Invites a pending person once more, with a new link. Refused within the pause after the last invitation of the
-    /// address.
+    /// Invites a pending person once more, with a new link where the person has no log-in. Refused within the pause after
+    /// the last invitation of the address.
     pub async fn invite_again(
         &self,
         person: &Person,
         user: UserId,
         from: &Origin,
     ) -> Result<Invited, TeamError> {
-        let membership = self.owner(person)?;
-        let user = self.member(membership, user).await?.user;
-        let memberships = self.store.memberships(user.id).await?;
-        if user.password.is_some() || user.is_operator || memberships.len() > 1 {
-            return Ok(Invited { user, link: None });
+        let account = self.owner(person)?.account;
+        let invited = self.invite_again_into(account, user).await?;
+        let said = invited.user.email.to_string();
+        self.record_in_account(person, ("invite_user_again", Some(said)), from).await;
+        Ok(invited)
+    }
+
+    /// Invites a pending person of an account once more; whoever calls this may do so, and records the change.
+    pub async fn invite_again_into(
+        &self,
+        account: AccountId,
+        user: UserId,
+    ) -> Result<Invited, TeamError> {
+        let member = self.member(account, user).await?;
+        if !member.is_pending() {
+            return Err(TeamError::IsMember(member.user.email));
         }
-        let now = self.clock.now();
+        let (user, role, now) = (member.user, member.role, self.clock.now());
         let new = NewInvitation {
-            account: membership.account,
+            account,
             email: &user.email,
             at: now,
             expires_at: now.after(INVITATION_COUNTS),
         };
         self.store.invite_again(new, |recent| may_invite(recent, now)).await??;
-        let link = self.make_link(LinkPurpose::Invitation, Some(user.id)).await?;
-        let said = user.email.to_string();
-        self.record_in_account(person, ("invite_user_again", Some(said)), from).await;
-        Ok(Invited { user, link: Some(link) })
+        let memberships = self.store.memberships(user.id).await?;
+        let link = if user.password.is_some() || user.is_operator || memberships.len() > 1 {
+            None
+        } else {
+            Some(self.make_invitation(user.id, Some(account)).await?)
+        };
+        Ok(Invited { user, role, link })
     }
 
     /// Whether an owner who has invited somebody may see the link. It proves nobody's address from then on.
@@ -157,13 +190,23 @@ impl People {
         (user, role): (UserId, Role),
         from: &Origin,
     ) -> Result<(), TeamError> {
-        let membership = self.owner(person)?;
-        let email = self.member(membership, user).await?.user.email;
-        let decide = |facts: &MemberFacts| with_role(facts, user, role);
-        self.store.change_member(membership.account, user, decide).await??;
+        let account = self.owner(person)?.account;
+        let email = self.change_role_in(account, (user, role)).await?;
         let said = format!("{email}: {role}");
         self.record_in_account(person, ("give_role", Some(said)), from).await;
         Ok(())
+    }
+
+    /// Gives somebody of an account another role; whoever calls this may do so, and records the change.
+    pub async fn change_role_in(
+        &self,
+        account: AccountId,
+        (user, role): (UserId, Role),
+    ) -> Result<EmailAddress, TeamError> {
+        let email = self.member(account, user).await?.user.email;
+        let decide = |facts: &MemberFacts| with_role(facts, user, role);
+        self.store.change_member(account, user, decide).await??;
+        Ok(email)
     }
 
     /// Takes somebody out of the account; an invitation that nobody has taken is gone with it.
@@ -173,22 +216,27 @@ impl People {
         user: UserId,
         from: &Origin,
     ) -> Result<(), TeamError> {
-        let membership = self.owner(person)?;
-        let email = self.member(membership, user).await?.user.email;
-        let decide = |facts: &MemberFacts| without(facts, user);
-        self.store.change_member(membership.account, user, decide).await??;
-        let said = email.to_string();
+        let account = self.owner(person)?.account;
+        let said = self.remove_from(account, user).await?.to_string();
         self.record_in_account(person, ("remove_member", Some(said)), from).await;
         Ok(())
     }
 
-    /// Somebody of the account.
-    pub async fn member(
+    /// Takes somebody out of an account; whoever calls this may do so, and records the change.
+    pub async fn remove_from(
         &self,
-        membership: &Membership,
+        account: AccountId,
         user: UserId,
-    ) -> Result<MemberRow, TeamError> {
-        let members = self.store.members(membership.account, None, MAX_MEMBERS).await?;
+    ) -> Result<EmailAddress, TeamError> {
+        let email = self.member(account, user).await?.user.email;
+        let decide = |facts: &MemberFacts| without(facts, user);
+        self.store.change_member(account, user, decide).await??;
+        Ok(email)
+    }
+
+    /// Somebody of the account.
+    pub async fn member(&self, account: AccountId, user: UserId) -> Result<MemberRow, TeamError> {
+        let members = self.store.members(account, None, MAX_MEMBERS).await?;
         members.into_iter().find(|it| it.user.id == user).ok_or(TeamError::Missing)
     }
 
@@ -216,31 +264,23 @@ fn may_invite(recent: RecentInvitations, now: Timestamp) -> Result<(), TeamError
 }
 
 /// Gives a member another role, unless nobody who can log in would own the account any more.
-pub fn with_role(facts: &MemberFacts, user: UserId, role: Role) -> Result<MemberChange, TeamError> {
+fn with_role(facts: &MemberFacts, user: UserId, role: Role) -> Result<MemberChange, TeamError> {
     if !facts.is_member {
         return Err(TeamError::Missing);
     }
-    if role != Role::Owner && is_last_owner(facts, user) {
-        return Err(TeamError::LastOwner);
+    if role != Role::Owner {
+        keep_an_owner(&facts.owned, user)?;
     }
     Ok(MemberChange::Role(role))
 }
 
 /// Takes a member out. A person who never chose a password and is nowhere else is removed altogether.
-fn without(facts: &MemberFacts, user: UserId) -> Result<MemberChange, TeamError> {
+pub(super) fn without(facts: &MemberFacts, user: UserId) -> Result<MemberChange, TeamError> {
     if !facts.is_member {
         return Err(TeamError::Missing);
     }
-    if is_last_owner(facts, user) {
-        return Err(TeamError::LastOwner);
-    }
+    keep_an_owner(&facts.owned, user)?;
     Ok(if facts.outlives_membership { MemberChange::Out } else { MemberChange::Removed })
-}
-
-/// Whether this person alone owns the account and can log in.
-fn is_last_owner(facts: &MemberFacts, user: UserId) -> bool {
-    let mut can_log_in = facts.owners.iter().filter(|(_, can_log_in)| *can_log_in);
-    can_log_in.next().is_some_and(|(id, _)| *id == user) && can_log_in.next().is_none()
 }
 
 #[cfg(test)]

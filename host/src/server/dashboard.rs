@@ -6,11 +6,12 @@ use std::sync::Arc;
 use super::data_dir::{DataDir, DataDirError};
 use super::limits::LiveLimits;
 use super::tls::Certificates;
-use crate::api::Api;
+use crate::api::{Api, Mailer};
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::dashboard::setting::{CertificateEnd, Mailer, Settings};
+use crate::dashboard::setting::CertificateEnd;
 use crate::dashboard::state::{Dashboard, DashboardParts, SmtpSettings};
+use crate::management::settings::Settings;
 use crate::people::{Passwords, People};
 use crate::store::Store;
 use crate::store::seal::{Purpose, Seal};
@@ -47,14 +48,14 @@ pub fn dashboard(
             starttls: starttls.first().copied(),
             tls: tls.first().copied(),
         },
-        mailer: mailer(config),
         settings: settings.clone(),
         certificate: certificates.map(|it| CertificateEnd::new(move || it.expires_at())),
         data_dir: config.store.data_dir.clone(),
     })
 }
 
-fn mailer(config: &Config) -> Option<Mailer> {
+/// With what the server sends e-mails of its own.
+pub fn mailer(config: &Config) -> Option<Mailer> {
     let (key, url) = (config.people.mail_key.as_ref()?, config.people.base()?);
     Some(Mailer { key: key.0.clone(), url })
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::config::Config;
-use crate::dashboard::setting::Setting;
+use crate::management::settings::Setting;
 
 /// The settings of a configuration, each with where it comes from.
 pub fn settings(config: &Config) -> Vec<Setting> {

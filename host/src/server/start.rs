@@ -17,7 +17,7 @@ use super::start_error::StartError;
 use super::tasks::Tasks;
 use super::{
     bounces, cli_settings, dashboard, delivery, descriptors, http, master_key, plugins, relay,
-    shared_plugins, webhooks,
+    service_manager, shared_plugins, webhooks,
 };
 use crate::api::client_address::{Forwarding, TrustedProxies};
 use crate::api::control_token::ControlToken;
@@ -28,7 +28,6 @@ use crate::authoring::test_recipients::CONFIRMATION_LIFE;
 use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, ForwardedHeader};
 use crate::credit::Credits;
-use crate::dashboard::setting::Settings;
 use crate::delivery::queue::retry_schedule::interrupted;
 use crate::delivery::queue::worker::IDLE_PAUSE;
 use crate::inbox::store::InboxStore;
@@ -38,6 +37,7 @@ use crate::journey::accept::rate_limit::RateLimits;
 use crate::journey::commit::Commit;
 use crate::journey::commit::batch;
 use crate::journey::commit::decide::Rules;
+use crate::management::settings::Settings;
 use crate::people::People;
 use crate::plugin::Plugins;
 use crate::store::facts::Facts;
@@ -146,6 +146,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core))?;
     core.start("deliver", worker.run(stop_core.clone()));
     core.start("retention", retention(config).run(store.clone(), clock.clone(), stop_core.clone()));
+    core.start("watchdog", service_manager::watchdog(stop_core.clone()));
     core.start("tidy", run_maintenance(limits.buckets(), metrics.clone(), stop_core.clone()));
     let accept =
         Accept { facts, clock: clock.clone(), rate_limits: Arc::clone(&limits.rate_limits) };
@@ -154,12 +155,15 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     if let Some(reports) = reports {
         reports.serve(config, relay.tls(), &listeners, &stop_listeners);
     }
+    let settings = Settings::default();
     let api = Api::from(ApiParts {
         journey: Arc::clone(&journey),
         proxies: proxies(config),
         store: store.clone(),
         people: Arc::clone(&people),
         people_url: config.people.base(),
+        mailer: dashboard::mailer(config),
+        settings: settings.clone(),
         plugins: Arc::clone(&plugins),
         admission: routes.admission(),
         verifier: Arc::clone(&verifier),
@@ -178,7 +182,6 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         metrics,
     });
     let submission = (&*smtp_ports.0, &*smtp_ports.1);
-    let settings = Settings::default();
     let shown = (&settings, relay.certificates());
     let dashboard = dashboard::dashboard(config, &api, &people, submission, shown);
     limits.relay = relay.serve(config, journey, &listeners, &stop_listeners);

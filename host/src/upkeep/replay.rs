@@ -149,7 +149,8 @@ pub async fn replay(
 }
 
 /// A recorded call as it was.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Recorded {
     pub kind: Kind,
     /// The slot that answered.

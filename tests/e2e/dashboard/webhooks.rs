@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use waxwing_tests::{Conduct, Launch, Receiver, Server, until_async};
 
 use super::{Browser, Page, audit};
@@ -108,6 +109,10 @@ async fn what_a_receiver_refused_is_shown_and_posted_once_more() {
     ] {
         assert!(page.html.contains(count), "{count}: {}", page.html);
     }
+    let id = path.rsplit('/').next().expect("an identifier");
+    let shown = server.webhook(server.key(), id).await;
+    let figures = json!({"delivered": 0, "failed": 1, "waiting": 0});
+    assert_eq!(shown["figures"], figures, "the API says the same");
     let action = page.html.split("action=\"").filter_map(|it| it.split('"').next());
     let replay = action.filter(|it| it.contains("/deliveries/evt_")).last().expect("a form");
     let replayed = browser.submit(replay, &[]).await;

@@ -130,6 +130,8 @@ impl Operation {
             | ("PUT", "/v1/plugins/{slot}/settings") => Some(json!({})),
             ("POST", "/v1/keys") => Some(json!({"name": "Made"})),
             ("POST", "/v1/accounts") => Some(json!({"name": "Opened"})),
+            ("POST", "/v1/team") => Some(json!({"email": "invited@example.com", "role": "member"})),
+            ("PATCH", "/v1/team/{user}") => Some(json!({"role": "member"})),
             ("POST", "/v1/users") => {
                 let email = "invited@example.com";
                 Some(json!({"email": email, "account": things.account, "role": "member"}))
@@ -155,6 +157,7 @@ impl Operation {
             ("POST", path) if path.contains("/{slug}/") => Some(json!({})),
             ("POST", "/v1/domains") => Some(json!({"name": "new.example", "sandbox": true})),
             ("POST", "/v1/suppressions" | "/v1/test-recipients") => Some(address),
+            ("POST", "/v1/suppressions/restore") => Some(json!({"undo": "nothing"})),
             ("POST", "/v1/suppressions/batch") => Some(json!({"data": [address]})),
             ("POST", "/v1/webhooks") => Some(json!({"url": "https://hooks.example/new"})),
             ("PATCH", "/v1/webhooks/{webhook}") => Some(json!({"description": "changed"})),
@@ -181,7 +184,9 @@ impl Operation {
         let roots = [
             "/v1/plugins",
             "/v1/decisions",
+            "/v1/metrics",
             "/v1/queue",
+            "/v1/settings",
             "/v1/accounts",
             "/v1/credits/grants",
             "/v1/users",

@@ -48,7 +48,7 @@ fn reach(operation: &Operation) -> Option<Reach> {
             Some(Reach::Reads)
         }
         "account" | "keys" | "domains" | "brand" | "suppressions" | "webhooks" | "plugins"
-        | "decisions" | "queue" | "refusals" | "test-recipients" => Some(Reach::Refused),
+        | "decisions" | "queue" | "refusals" | "team" | "test-recipients" => Some(Reach::Refused),
         _ => None,
     }
 }

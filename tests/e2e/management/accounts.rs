@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use waxwing_tests::{Server, until_async};
 
 use super::{holder, operator, pages, patch, post, text};
-use crate::fixture::message;
+use crate::dashboard::Browser;
+use crate::fixture::{change, in_sql, message};
 
 #[tokio::test]
 async fn an_account_is_opened_over_http_and_sends_when_it_has_what_it_needs() {
@@ -211,4 +212,29 @@ async fn plans_are_those_that_the_live_policy_names() {
     let opened = open("gold").await;
     assert_eq!((opened.status, &opened.body["plan"]), (201, &json!("gold")), "{}", opened.body);
     open("silver").await.assert_faults(&["plan"]);
+}
+
+#[tokio::test]
+async fn what_bounced_lately_is_said_of_an_account_as_on_its_page() {
+    let server = Server::dev();
+    let (account, operator) = (holder(&server), operator(&server));
+    let path = format!("/v1/accounts/{}", account.id);
+    let nothing = json!({"accepted": 0, "bounced": 0, "bouncedPerMille": null, "risky": false});
+    assert_eq!(server.get_as(&operator, &path).await.body["last7Days"], nothing);
+    let (id, hour) = (in_sql(&account.id), "unixepoch() / 3600");
+    let sent = format!(
+        "INSERT INTO sent (period, state, account_id, changes)
+         VALUES ({hour}, 'accepted', {id}, 40), ({hour} - 1, 'bounced', {id}, 2),
+                ({hour} - 200, 'bounced', {id}, 9)"
+    );
+    change(&server, &sent).await;
+    let seen = json!({"accepted": 40, "bounced": 2, "bouncedPerMille": 50, "risky": true});
+    let shown = server.get_as(&operator, &path).await.body;
+    assert_eq!(shown["last7Days"], seen, "{shown}");
+    assert_eq!(server.get_as(&account.key, "/v1/account").await.body, shown);
+    assert_eq!(server.cli(&["account", "show", &account.id]), shown);
+    let listed = pages(&server, &operator, "/v1/accounts", 500).await.concat();
+    assert!(listed.contains(&shown), "{listed:?}");
+    let page = Browser::of_dev(&server).await.get(&format!("/ops/accounts/{}", account.id)).await;
+    assert!(page.html.contains("5.0\u{202f}%"), "{}", page.html);
 }

@@ -63,3 +63,30 @@ async fn no_key_reads_the_log_of_others() {
     }
     server.get_as(&own.key, "/v1/audit?colour=1").await.assert_faults(&["colour"]);
 }
+
+#[tokio::test]
+async fn a_search_of_the_log_finds_what_the_search_of_its_page_finds() {
+    let server = Server::dev();
+    let account = holder(&server);
+    let mut made = Vec::new();
+    for name in ["Shop", "Till", "Depot"] {
+        let key = post(&server, &account.key, "/v1/keys", json!({"name": name})).await.body;
+        made.push(text(&key["id"]));
+    }
+    let webhook = json!({"url": "https://hooks.example/waxwing"});
+    assert_eq!(post(&server, &account.key, "/v1/webhooks", webhook).await.status, 201);
+    let found = async |search: &str| {
+        let path = format!("/v1/audit?text={search}");
+        pages(&server, &account.key, &path, 2).await.concat()
+    };
+    for words in ["create%20key", "CREATE_KEY"] {
+        let keys = found(words).await;
+        let subjects: Vec<String> = keys.iter().map(|it| text(&it["subject"])).collect();
+        let newest: Vec<&String> = subjects.iter().take(3).collect();
+        assert_eq!(newest, made.iter().rev().collect::<Vec<_>>(), "{words}: {keys:?}");
+    }
+    assert_eq!(found(&made[1]).await.len(), 1, "by its subject");
+    assert_eq!(found("webhook").await.len(), 1, "by a part of the action");
+    assert!(found("127.0.0.1").await.len() >= 4, "by the address that it came from");
+    assert!(found("nowhere").await.is_empty());
+}

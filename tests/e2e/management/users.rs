@@ -4,20 +4,11 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use waxwing_tests::{Answer, Server};
 
-use super::{holder, operator, pages, post, text};
+use super::{delete, holder, operator, pages, post, status_of, text};
 
 async fn put(server: &Server, key: &str, path: &str, body: Value) -> Answer {
     let request = server.request(Method::PUT, path).header("x-api-key", key).json(&body);
     server.answer(request).await
-}
-
-async fn delete(server: &Server, key: &str, path: &str) -> Answer {
-    server.answer(server.request(Method::DELETE, path).header("x-api-key", key)).await
-}
-
-async fn status_of(server: &Server, path: &str) -> u16 {
-    let answer = server.request(Method::GET, path).send().await.expect("an answer");
-    answer.status().as_u16()
 }
 
 #[tokio::test]
@@ -35,7 +26,8 @@ async fn a_user_is_invited_given_roles_reset_and_removed_over_http() {
     let id = text(&invited.body["id"]);
     let user = format!("/v1/users/{id}");
     let shown = server.get_as(&operator, &user).await.body;
-    let roles = json!([{"account": account.id, "name": "Test", "role": "member"}]);
+    let roles =
+        json!([{"account": account.id, "name": "Test", "role": "member", "accepted": true}]);
     for (member, value) in
         [("hasPassword", json!(false)), ("operator", json!(false)), ("roles", roles)]
     {

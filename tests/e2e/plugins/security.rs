@@ -20,6 +20,7 @@ const ROUTES: [(&str, &str); 15] = [
     ("POST", "/v1/plugins/plan-policy/disable"),
     ("POST", "/v1/plugins/plan-policy/shadow?calls=1"),
     ("POST", "/v1/plugins/plan-policy/impact"),
+    ("GET", "/v1/metrics"),
     ("GET", "/v1/queue"),
     ("GET", "/v1/queue/why?message={id}"),
     ("GET", "/v1/queue/why?domain=example.com"),

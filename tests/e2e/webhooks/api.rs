@@ -54,7 +54,10 @@ async fn a_webhook_is_made_shown_changed_and_removed() {
         assert_eq!(shown[field], value, "{field}");
     }
     let list = server.webhooks(Method::GET, key, "", &Value::Null).await;
-    assert_eq!(list.body["data"], json!([shown]));
+    let mut listed = shown.clone();
+    let figures = listed.as_object_mut().expect("an object").remove("figures");
+    assert_eq!(figures, Some(json!({"delivered": 0, "failed": 0, "waiting": 0})));
+    assert_eq!(list.body["data"], json!([listed]));
 
     let below = format!("/{id}");
     let changed = server
@@ -319,6 +322,7 @@ async fn the_command_line_does_the_same() {
     assert_eq!(changed["state"], "disabled");
     let shown = server.cli(&["webhook", "show", id]);
     assert_eq!(shown["reason"], "disabled by its owner");
+    assert!(shown["figures"]["delivered"].as_u64().is_some_and(|it| it > 0), "{shown}");
     assert!(server.cli_fails(&["webhook", "replay", id, event]).contains("disabled"));
     let inside = ["webhook", "create", "--account", account, "http://10.0.0.1/"];
     assert!(server.cli_fails(&inside).contains("10.0.0.1"), "the server's own rules");

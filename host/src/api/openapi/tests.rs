@@ -1,4 +1,6 @@
-//! `host/API.md` is its table of endpoints and codes.
+//! `host/API.md` is its table of endpoints, pages and codes.
+
+mod pages;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -216,6 +218,7 @@ fn table() -> String {
             text.write_str(&row).expect("a String takes all");
         }
     }
+    text.push_str(&pages::chapter());
     text.push_str(
         "\n## Codes\n\n| code | status | what happened | what to do |\n|---|---|---|---|\n",
     );

@@ -9,7 +9,8 @@ use crate::account::plan::Billing;
 use crate::account::{self, AccountState as State};
 use crate::credit::Credits;
 use crate::id::AccountId;
-use crate::store::AccountRow;
+use crate::management::accounts::is_risky;
+use crate::store::{AccountRow, SentLately};
 
 /// An account.
 #[derive(Serialize, ToSchema)]
@@ -43,6 +44,8 @@ pub struct Account {
     sent_today: u64,
     /// Messages accepted in the last 30 days.
     sent_last30_days: u64,
+    /// What became of the messages of the last seven days.
+    last7_days: RecentSends,
     /// When it was opened.
     #[schema(format = "date-time")]
     created_at: String,
@@ -50,6 +53,21 @@ pub struct Account {
     #[schema(value_type = Option<Vec<String>>)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+/// What an account has sent in the last seven days.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecentSends {
+    /// Messages that were accepted.
+    accepted: u64,
+    /// Messages that bounced.
+    bounced: u64,
+    /// How many of a thousand accepted messages bounced, rounded; none where nothing was accepted.
+    #[schema(required, nullable)]
+    bounced_per_mille: Option<u64>,
+    /// Whether so many bounce that receivers begin to distrust the server: 50 of a thousand, of 20 messages or more.
+    risky: bool,
 }
 
 /// Whether an account may send.
@@ -62,8 +80,9 @@ pub enum AccountState {
     Suspended,
 }
 
-impl From<AccountRow> for Account {
-    fn from(row: AccountRow) -> Self {
+impl Account {
+    /// The account with what it has sent lately.
+    pub fn new(row: AccountRow, sent: SentLately) -> Self {
         let account::Account {
             id,
             name,
@@ -91,6 +110,12 @@ impl From<AccountRow> for Account {
             balance: row.balance,
             sent_today: row.sent_today,
             sent_last30_days: row.sent_month,
+            last7_days: RecentSends {
+                accepted: sent.accepted,
+                bounced: sent.bounced,
+                bounced_per_mille: sent.bounced_per_mille(),
+                risky: is_risky(sent),
+            },
             created_at: created_at.rfc3339(),
             warnings: Vec::new(),
         }

@@ -168,6 +168,15 @@ pub struct QueuedDestination {
     advice: Option<String>,
 }
 
+/// A destination whose deferred messages are due now.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RetriedDestination {
+    /// A recipient domain in lower case and A-labels, or `sandbox`.
+    pub domain: String,
+    /// How many messages; none of those that were due, or being sent.
+    pub retried: u64,
+}
+
 /// Destinations, by name.
 pub type QueuePage = Page<QueuedDestination>;
 

@@ -215,6 +215,35 @@ refusals! {
         503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
     }
 
+    /// The refusals of changes of the people of an account.
+    TeamRefusals {
+        400: "`BAD_REQUEST`: all faults at once.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `admin`, is a test key, or is for some domains or templates only;\n\
+        or the account is suspended.",
+        404: "`NOT_FOUND`: there is nobody like this in the account.",
+        408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
+        409: "`CONFLICT`: the person is in the account already, is its last owner who can log in, or may not come into a\n\
+        further account; or the account is full.",
+        413: "`PAYLOAD_TOO_LARGE`",
+        415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",
+        429: "`RATE_LIMITED`: as many invitations as there may be, too much under way, or too many failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
+    }
+
+    /// The refusals of the removal of a user.
+    RemoveUserRefusals {
+        400: "`BAD_REQUEST`: the path.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `operator`.",
+        404: "`NOT_FOUND`: there is no such user.",
+        409: "`CONFLICT`: the user is the last owner who can log in of the accounts that the message names.",
+        429: "`RATE_LIMITED`: too many failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
+    }
+
     /// The refusals of what the operator only reads.
     OperatorReadRefusals {
         400: "`BAD_REQUEST`: the query, or the path.",

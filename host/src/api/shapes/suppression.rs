@@ -63,6 +63,13 @@ pub enum SuppressionResult {
     Refused(Box<Problem>),
 }
 
+/// Entries to put back.
+#[derive(Serialize, ToSchema)]
+pub struct RestoreSuppressions {
+    /// The `undo` of the answer to their removal.
+    undo: String,
+}
+
 /// An address that was taken off.
 #[derive(Serialize, ToSchema)]
 pub struct DeletedSuppression {
@@ -70,6 +77,9 @@ pub struct DeletedSuppression {
     pub address: String,
     /// Always true.
     pub deleted: bool,
+    /// What `POST /v1/suppressions/restore` puts the entry back with, as it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undo: Option<String>,
 }
 
 from_row!(row: SuppressionRow => Suppression {

@@ -8,7 +8,7 @@ use super::from_row;
 use super::page::{Listed, PAGED, Page, PageDoc};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, WebhookId};
-use crate::store::{self, DeliveryRow, WebhookOwner, WebhookRow};
+use crate::store::{self, DeliveryRow, WebhookCounts, WebhookOwner, WebhookRow};
 use crate::webhooks::body::WebhookEvent;
 use crate::webhooks::owner_operations::TestOutcome;
 use crate::webhooks::signature::Secret;
@@ -48,10 +48,25 @@ pub struct Webhook {
     /// When it was made.
     #[schema(format = "date-time")]
     created_at: String,
+    /// How its deliveries go; only where one webhook is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    figures: Option<WebhookFigures>,
     /// Members of the request that mean nothing here.
     #[schema(value_type = Option<Vec<String>>)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+/// How the deliveries of a webhook go. At most 10,000 of each are counted.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WebhookFigures {
+    /// Of the events of the last 24 hours, those that the endpoint accepted.
+    delivered: u32,
+    /// Of the events of the last 24 hours, those that it did not accept, and that are posted no more.
+    failed: u32,
+    /// Events of any age that are still to be posted, or posted again.
+    waiting: u32,
 }
 
 /// Whether events are posted to a webhook.
@@ -211,8 +226,16 @@ impl Webhook {
             succeeded_at: row.succeeded_at.map(Timestamp::rfc3339),
             failing_since: row.failing_since.map(Timestamp::rfc3339),
             created_at: row.created_at.rfc3339(),
+            figures: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// The webhook with how its deliveries go.
+    #[must_use]
+    pub fn with_figures(self, counts: WebhookCounts) -> Self {
+        let WebhookCounts { delivered, failed, waiting } = counts;
+        Self { figures: Some(WebhookFigures { delivered, failed, waiting }), ..self }
     }
 }
 

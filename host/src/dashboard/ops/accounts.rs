@@ -18,7 +18,7 @@ use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::{Theme, Visitor};
 use crate::dashboard::response::{Failure, page, sentence, with_status};
 use crate::dashboard::state::Dashboard;
-use crate::dashboard::words::{When, number};
+use crate::dashboard::words::{When, counted, number};
 use crate::fair_share::ShareOwner;
 use crate::id::{AccountId, UserId};
 use crate::management::accounts::{self, AccountChange, AccountError, NewAccount, PlanChoice};
@@ -96,6 +96,8 @@ struct AccountPage {
 struct SuspendPage {
     frame: Frame,
     account: AccountLine,
+    /// As in `2 messages`: of the last 30 days.
+    sent: String,
 }
 
 #[derive(Debug)]
@@ -147,16 +149,12 @@ pub async fn list(
     let lines = usize::try_from(LINES).unwrap_or(usize::MAX);
     let has_more = rows.len() > lines;
     rows.truncate(lines);
-    let ids: Vec<AccountId> = rows.iter().map(|it| it.account.id).collect();
-    let sent = api.store.sent_lately(&ids, now).await?;
-    let line = |row: &AccountRow| {
-        AccountLine::of(row, sent.get(&row.account.id).copied().unwrap_or_default(), now)
-    };
-    let last = rows.last().filter(|_| has_more);
+    let last = rows.last().filter(|_| has_more).map(|it| it.account.id);
+    let rows = accounts::with_sent_lately(&api.store, rows, now).await?;
     page(&AccountsPage {
-        accounts: rows.iter().map(line).collect(),
+        accounts: rows.iter().map(|(row, sent)| AccountLine::of(row, *sent, now)).collect(),
         is_first_page: after.is_none(),
-        next: last.map(|it| format!("/ops/accounts?after={}", it.account.id)),
+        next: last.map(|id| format!("/ops/accounts?after={id}")),
         frame: Frame::of(&dashboard, &visitor, Place::OpsAccounts).await?,
     })
 }
@@ -306,10 +304,10 @@ pub async fn confirm(
 ) -> Result<Response, Failure> {
     let now = dashboard.api.clock.now();
     let row = dashboard.api.store.account(id_of(&id)?, now).await?;
-    let account = AccountLine::of(&row, SentLately::default(), now);
     page(&SuspendPage {
         frame: Frame::of(&dashboard, &visitor, Place::OpsAccounts).await?,
-        account,
+        account: AccountLine::of(&row, SentLately::default(), now),
+        sent: counted(row.sent_month, "message", "messages"),
     })
 }
 

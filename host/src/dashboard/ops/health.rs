@@ -12,11 +12,12 @@ use crate::clock::Timestamp;
 use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::Theme;
 use crate::dashboard::response::{Failure, page, sentence};
-use crate::dashboard::setting::{CertificateEnd, Setting};
+use crate::dashboard::setting::CertificateEnd;
 use crate::dashboard::state::Dashboard;
 use crate::dashboard::words::{When, number};
 use crate::domain::state::Phase;
 use crate::fair_share::ShareOwner;
+use crate::management::settings::Setting;
 use crate::plugin::status::{SlotStatus, Standing};
 use crate::store::{DomainRow, Gauges};
 

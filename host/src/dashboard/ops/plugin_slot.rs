@@ -39,10 +39,7 @@ impl NodeLine {
 }
 
 /// The slot of that name as all nodes know it now.
-pub async fn find(
-    dashboard: &Dashboard,
-    slot: &str,
-) -> Result<(SlotName, SlotStatus), Failure> {
+pub async fn find(dashboard: &Dashboard, slot: &str) -> Result<(SlotName, SlotStatus), Failure> {
     let name: SlotName = slot.parse().map_err(|_| Failure::Missing)?;
     dashboard.api.plugins.refresh().await;
     let view = dashboard.api.plugins.statuses().slot(&name).ok_or(Failure::Missing)?;

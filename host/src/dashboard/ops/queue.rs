@@ -6,6 +6,7 @@ use axum::response::Response;
 use http::Uri;
 
 use super::operating::{Operating, Order, record};
+use crate::api::queue::{lane_of, retry_destination};
 use crate::api::shapes::{QueuedDomain, QueuedGroup};
 use crate::clock::Timestamp;
 use crate::dashboard::form::{self, Form};
@@ -13,12 +14,10 @@ use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::Theme;
 use crate::dashboard::response::{Failure, page, sentence, to};
 use crate::dashboard::state::Dashboard;
-use crate::dashboard::words::{Marked, When, number};
+use crate::dashboard::words::{Marked, When, counted_if_any, number};
 use crate::delivery::queue::why::{self, WhyDestination};
 use crate::fair_share::ShareOwner;
-use crate::message::address::EmailAddress;
-use crate::store::records::RouteChoice;
-use crate::store::{MAX_LISTED_MESSAGES, RetryFilter};
+use crate::store::MAX_LISTED_MESSAGES;
 
 const LINES: u32 = 50;
 
@@ -61,7 +60,8 @@ struct HostsLine {
     names: String,
     badge: (&'static str, &'static str),
     health: String,
-    failures: u32,
+    /// As in `2 failures in a row`; none where there was none.
+    failures: Option<String>,
     until: Option<When>,
     error: Option<String>,
 }
@@ -136,7 +136,7 @@ pub async fn show(
     uri: Uri,
 ) -> Result<Response, Failure> {
     let (api, now) = (&dashboard.api, dashboard.api.clock.now());
-    let lane = lane(&destination)?;
+    let lane = lane_of(&destination).ok_or(Failure::Missing)?;
     let _page = api.lists.admit(ShareOwner::Operator).await?;
     let why = why::domain(&lane, &api.store, &api.admission).await?;
     let mut frame = Frame::of(&dashboard, &visitor, Place::OpsQueue).await?;
@@ -174,10 +174,8 @@ pub async fn try_now(
     Path(destination): Path<String>,
     order: Order,
 ) -> Result<Response, Failure> {
-    let (api, lane) = (&dashboard.api, lane(&destination)?);
-    let wanted = RetryFilter { account: None, domain: Some(lane.clone()) };
-    let tried = api.store.retry_all(&wanted, api.clock.now()).await?;
-    api.due.notify_one();
+    let lane = lane_of(&destination).ok_or(Failure::Missing)?;
+    let tried = retry_destination(&dashboard.api, &lane).await?;
     record(&dashboard, &order.visitor, ("retry_destination", lane.clone()), None).await?;
     Ok(to(&format!("/ops/queue/{}?tried={tried}", part_of_path(&lane))))
 }
@@ -207,7 +205,7 @@ fn destination_page(
             },
             names: it.hosts,
             health,
-            failures: it.failures,
+            failures: counted_if_any(it.failures.into(), "failure", "failures in a row"),
             until: it.until.as_deref().and_then(when),
             error: it.last_error,
         }
@@ -235,16 +233,6 @@ fn here(advice: &str) -> String {
         "" => button.to_owned(),
         before => format!("{} {button}", sentence(before)),
     }
-}
-
-/// The name of a destination as the queue writes it; mail of test keys and sandbox domains is under `sandbox`.
-fn lane(destination: &str) -> Result<String, Failure> {
-    if destination == "sandbox" {
-        return Ok(destination.to_owned());
-    }
-    let recipient = format!("postmaster@{destination}").parse::<EmailAddress>();
-    let recipient = recipient.map_err(|_| Failure::Missing)?;
-    Ok(RouteChoice::Configured.lane(&recipient))
 }
 
 fn part_of_path(lane: &str) -> String {

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use governor::clock::{Clock as _, DefaultClock};
@@ -11,6 +11,7 @@ use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
+use super::failed_logins::FailedLogins;
 use super::refusal::Refusal;
 use crate::id::{AccountId, KeyId};
 
@@ -20,7 +21,7 @@ type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock, StateInform
 #[derive(Debug)]
 pub struct RateLimits {
     sends: ArcSwap<Sends>,
-    failures: ArcSwap<Failures>,
+    failures: ArcSwap<FailedLogins>,
     clock: DefaultClock,
 }
 
@@ -29,12 +30,6 @@ struct Sends {
     quota: Quota,
     keys: Limiter<KeyId>,
     accounts: Limiter<AccountId>,
-}
-
-#[derive(Debug)]
-struct Failures {
-    quota: Quota,
-    networks: Limiter<IpAddr>,
 }
 
 /// Where a key stands, for the `RateLimit-*` headers.
@@ -55,7 +50,7 @@ impl RateLimits {
     pub fn new(per_second: NonZeroU32, burst: NonZeroU32, failures: NonZeroU32) -> Self {
         Self {
             sends: ArcSwap::from_pointee(Sends::new(of_sends(per_second, burst))),
-            failures: ArcSwap::from_pointee(Failures::new(of_failures(failures))),
+            failures: ArcSwap::from_pointee(FailedLogins::new(failures)),
             clock: DefaultClock::default(),
         }
     }
@@ -67,9 +62,8 @@ impl RateLimits {
         if self.sends.load().quota != sends {
             self.sends.store(Arc::new(Sends::new(sends)));
         }
-        let failures = of_failures(failures);
-        if self.failures.load().quota != failures {
-            self.failures.store(Arc::new(Failures::new(failures)));
+        if self.failures.load().burst() != failures {
+            self.failures.store(Arc::new(FailedLogins::new(failures)));
         }
     }
 
@@ -93,23 +87,24 @@ impl RateLimits {
     /// guesses also when it may try again.
     #[must_use]
     pub fn failed_login(&self, ip: IpAddr) -> Refusal {
-        match self.failures.load().networks.check_key(&network(ip)) {
-            Ok(_) => Refusal::Unauthorized,
-            Err(not_until) => {
-                let retry_after = not_until.wait_time_from(self.clock.now());
-                Refusal::TooManyFailedLogins { retry_after }
-            }
+        match self.failures.load().take(network(ip), Instant::now()) {
+            Ok(()) => Refusal::Unauthorized,
+            Err(retry_after) => Refusal::TooManyFailedLogins { retry_after },
         }
     }
 
-    /// Counts a log-in with a password before the password is looked at. Whoever guesses a password, unlike a key,
-    /// succeeds some day, so a success counts too, and nobody gets past an empty bucket.
+    /// Counts a log-in with a password before the password is looked at: whoever guesses a password, unlike a key,
+    /// succeeds some day, and nobody gets past an empty bucket.
     ///
     /// # Errors
-    /// The address has made too many; how long it has to wait.
+    /// The address has failed too often; how long it has to wait.
     pub fn take_password_attempt(&self, ip: IpAddr) -> Result<(), Duration> {
-        let taken = self.failures.load().networks.check_key(&network(ip));
-        taken.map(|_| ()).map_err(|not_until| not_until.wait_time_from(self.clock.now()))
+        self.failures.load().take(network(ip), Instant::now())
+    }
+
+    /// Gives back what one log-in has taken that did not fail. What others of the address have taken stays.
+    pub fn give_back_attempt(&self, ip: IpAddr) {
+        self.failures.load().give_back(network(ip));
     }
 
     /// Forgets the buckets that are full again.
@@ -117,7 +112,7 @@ impl RateLimits {
         let sends = self.sends.load();
         sends.keys.retain_recent();
         sends.accounts.retain_recent();
-        self.failures.load().networks.retain_recent();
+        self.failures.load().tidy(Instant::now());
     }
 
     fn take_from<K: std::hash::Hash + Eq + Clone>(
@@ -158,19 +153,8 @@ impl Sends {
     }
 }
 
-impl Failures {
-    fn new(quota: Quota) -> Self {
-        Self { quota, networks: RateLimiter::dashmap(quota).with_middleware() }
-    }
-}
-
 fn of_sends(per_second: NonZeroU32, burst: NonZeroU32) -> Quota {
     Quota::per_second(per_second).allow_burst(burst)
-}
-
-fn of_failures(failures: NonZeroU32) -> Quota {
-    let forgiven = NonZeroU32::new(failures.get() / 2).unwrap_or(NonZeroU32::MIN);
-    Quota::per_minute(forgiven).allow_burst(failures)
 }
 
 /// An IPv6 address counts with its /64: a client has a whole one.
@@ -227,6 +211,25 @@ mod tests {
         assert_eq!(limits.failed_login(neighbour).code(), "RATE_LIMITED", "the same /64");
         let elsewhere = "2001:db8:1::1".parse().expect("ip");
         assert_eq!(limits.failed_login(elsewhere), Refusal::Unauthorized);
+    }
+
+    #[test]
+    fn a_log_in_that_succeeds_takes_nothing_and_forgives_nothing() {
+        let limits = limits(1);
+        let ip: IpAddr = "192.0.2.1".parse().expect("ip");
+        for _ in 0..FAILURES * 3 {
+            assert_eq!(limits.take_password_attempt(ip), Ok(()), "a success");
+            limits.give_back_attempt(ip);
+        }
+        // Somebody with an account of the own logs in between the guesses.
+        for guess in 0..FAILURES {
+            assert_eq!(limits.take_password_attempt(ip), Ok(()), "guess {guess}");
+            if guess + 1 < FAILURES {
+                assert_eq!(limits.take_password_attempt(ip), Ok(()), "a success");
+                limits.give_back_attempt(ip);
+            }
+        }
+        assert!(limits.take_password_attempt(ip).is_err(), "the guesses have emptied it");
     }
 
     #[test]

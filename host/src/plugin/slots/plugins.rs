@@ -83,8 +83,28 @@ impl Plugins {
 
     /// Has the supervisor carry out an order.
     pub async fn order(&self, slot: SlotName, order: Order) -> Result<(), OrderError> {
+        self.give(slot, order, None).await
+    }
+
+    /// The same by somebody who has seen the slot as it was with that mark: refused where something else is active or
+    /// waits by now.
+    pub async fn order_on(
+        &self,
+        slot: SlotName,
+        order: Order,
+        seen: String,
+    ) -> Result<(), OrderError> {
+        self.give(slot, order, Some(seen)).await
+    }
+
+    async fn give(
+        &self,
+        slot: SlotName,
+        order: Order,
+        seen: Option<String>,
+    ) -> Result<(), OrderError> {
         let (answer, answered) = oneshot::channel();
-        let command = Command { slot, order, answer };
+        let command = Command { slot, order, seen, answer };
         self.commands.send(command).await.map_err(|_| OrderError::ShuttingDown)?;
         answered.await.map_err(|_| OrderError::ShuttingDown)?
     }

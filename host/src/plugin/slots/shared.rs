@@ -97,6 +97,7 @@ pub struct SharedCandidate {
     /// The node that examines it: golden cases, impact and shadow are its work alone.
     pub node: String,
     pub digest: Option<String>,
+    pub settings_revision: Option<u32>,
     pub name: Option<String>,
     pub stage: Stage,
     pub rejected: Option<String>,
@@ -240,15 +241,15 @@ impl SharedCandidate {
     /// A candidate of `node` as it is shown there, and what it takes to make it.
     #[must_use]
     pub fn examined(node: &str, shown: CandidateStatus, version: Option<Stored>) -> Self {
-        let CandidateStatus { digest, name, stage, rejected, waits, impact, .. } = shown;
         Self {
             node: node.to_owned(),
-            digest,
-            name,
-            stage,
-            rejected,
-            waits,
-            impact,
+            digest: shown.digest,
+            settings_revision: shown.settings_revision,
+            name: shown.name,
+            stage: shown.stage,
+            rejected: shown.rejected,
+            waits: shown.waits,
+            impact: shown.impact,
             version,
             shadow_calls: None,
         }
@@ -260,6 +261,7 @@ impl SharedCandidate {
         CandidateStatus {
             node: Some(self.node.clone()),
             digest: self.digest.clone(),
+            settings_revision: self.settings_revision,
             name: self.name.clone(),
             stage: self.stage,
             rejected: self.rejected.clone(),

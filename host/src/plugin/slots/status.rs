@@ -53,6 +53,8 @@ pub struct CandidateStatus {
     pub node: Option<String>,
     /// Its digest, as soon as it was read.
     pub digest: Option<String>,
+    /// The revision of its settings, where it waits.
+    pub settings_revision: Option<u32>,
     /// Its name and version, as soon as it said them.
     pub name: Option<String>,
     pub stage: Stage,
@@ -118,6 +120,7 @@ impl CandidateStatus {
         Self {
             node: None,
             digest: None,
+            settings_revision: None,
             name: None,
             stage: Stage::Settling,
             rejected: None,
@@ -142,6 +145,30 @@ impl SlotStatus {
             (Some(_), false) => Standing::Active,
             (None, false) => Standing::Empty,
         }
+    }
+
+    /// The components and settings that an order can be about: what is active, what waits and what was before. Another
+    /// mark means that one of them is another one.
+    #[must_use]
+    pub fn mark(&self) -> String {
+        let of = |digest: Option<&str>, settings: Option<u32>| {
+            let digest = digest.unwrap_or("none");
+            settings.map_or_else(|| digest.to_owned(), |settings| format!("{digest}+{settings}"))
+        };
+        let active = self.active.as_ref().map(InstalledPlugin::identity);
+        let waiting = self.candidate.as_ref();
+        [
+            of(active.map(|it| it.digest.as_str()), active.map(|it| it.settings_revision)),
+            of(
+                waiting.and_then(|it| it.digest.as_deref()),
+                waiting.and_then(|it| it.settings_revision),
+            ),
+            of(
+                self.previous.as_ref().and_then(|it| it.digest.as_deref()),
+                self.previous.as_ref().map(|it| it.settings_revision),
+            ),
+        ]
+        .join("/")
     }
 
     /// For health pages: what answers, and what is wrong.

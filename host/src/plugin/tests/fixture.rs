@@ -230,6 +230,11 @@ impl PluginHost {
         self.plugins.order(name(slot), order).await
     }
 
+    /// An order of somebody who has seen the slot with that mark.
+    pub async fn order_on(&self, slot: &str, order: Order, seen: &str) -> Result<(), OrderError> {
+        self.plugins.order_on(name(slot), order, seen.to_owned()).await
+    }
+
     /// A check of one use.
     pub async fn check(&self, scope: &Scope<'_>, template: &str) -> Called<Vec<Verdict>> {
         let context = self.plugins.context("test".to_owned());

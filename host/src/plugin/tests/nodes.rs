@@ -202,8 +202,9 @@ async fn settings_that_one_node_changes_hold_on_all() {
     assert_eq!(other.reason().await, "price 3");
     let revision = other.view(PLAN).active.expect("it is live").identity().settings_revision;
     let settings = Map::from_iter([("price".to_owned(), 5.into())]);
-    let order = Order::Configure { settings, seen: Some(revision) };
-    other.order(PLAN, order).await.expect("taken");
+    let seen = one.view(PLAN).mark();
+    assert_eq!(other.view(PLAN).mark(), seen, "what one node has shown, another one knows");
+    other.order_on(PLAN, Order::Configure { settings }, &seen).await.expect("taken");
     let changed = |view: &SlotStatus| {
         let active = view.active.as_ref()?.identity().settings_revision;
         (active != revision && view.candidate.is_none()).then_some(active)

@@ -1,5 +1,7 @@
 //! Deliveries: the log, tests, and attempts that an owner requests again.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::super::Store;
@@ -73,6 +75,8 @@ pub struct WebhookCounts {
 
 /// Beyond it they are not counted.
 pub const MAX_COUNTED_DELIVERIES: u32 = 10_000;
+/// The deliveries whose end is counted.
+const COUNTED_TIME: Duration = Duration::from_hours(24);
 
 /// A test that was made, for the log.
 #[derive(Debug)]
@@ -141,12 +145,12 @@ impl Store {
         Ok(DeliveryPage { deliveries, next: Some(upper) })
     }
 
-    /// How the deliveries of a webhook that are younger than `since` have ended, of the newest
-    /// [`MAX_COUNTED_DELIVERIES`]; and how many wait, whatever their age, up to the same number.
+    /// How the deliveries of a webhook in the last 24 hours have ended, of the newest [`MAX_COUNTED_DELIVERIES`];
+    /// and how many wait, whatever their age, up to the same number.
     pub async fn webhook_counts(
         &self,
         webhook: WebhookId,
-        since: Timestamp,
+        now: Timestamp,
     ) -> Result<WebhookCounts, StoreError> {
         let ended = sql("-- webhook_counts: ended
              SELECT count(*) FILTER (WHERE state = 'delivered') AS delivered,
@@ -154,7 +158,7 @@ impl Store {
              FROM (SELECT state FROM webhook_deliveries WHERE webhook_id = $1 AND event_id >= $2
                    ORDER BY event_id DESC LIMIT $3) AS newest")
         .bind(webhook)
-        .bind(EventId::first_of(since))
+        .bind(EventId::first_of(now.before(COUNTED_TIME)))
         .bind(MAX_COUNTED_DELIVERIES)
         .one(&self.db.pages)
         .await?;

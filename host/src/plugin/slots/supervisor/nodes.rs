@@ -185,9 +185,7 @@ impl Nodes {
         let failed = known.map(|it| it.failed.iter().map(|(_, failed)| failed));
         NodeSlot {
             runs: machine.active().map(|it| VersionMark::of(&it.stored)),
-            ready: known
-                .and_then(|it| it.prepared.as_ref())
-                .map(|it| VersionMark::of(&it.stored)),
+            ready: known.and_then(|it| it.prepared.as_ref()).map(|it| VersionMark::of(&it.stored)),
             failed: failed
                 .into_iter()
                 .flatten()
@@ -231,6 +229,7 @@ impl Nodes {
         if let Some(promotion) = &known.promotion {
             return Some(CandidateStatus {
                 digest: promotion.version.digest.clone(),
+                settings_revision: Some(promotion.version.settings_revision),
                 name: promotion.name.clone(),
                 stage: Stage::Loading,
                 ..CandidateStatus::new()

@@ -26,15 +26,37 @@ impl SlotSupervisor {
         work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) {
-        let Command { slot, order, answer } = command;
+        let Command { slot, order, seen, answer } = command;
         // An order is about what stands there now, whichever node has written it.
         self.sync(work).await;
-        let mut result = self.carry_out(&slot, order, work, evidence).await;
+        let mut result = match self.check_seen(&slot, &order, seen.as_deref()) {
+            Ok(()) => self.carry_out(&slot, order, work, evidence).await,
+            Err(error) => Err(error),
+        };
         if self.save(work).await.contains(&slot) {
-            result = Err(OrderError::ChangedElsewhere(slot));
+            result = Err(OrderError::Changed(slot));
         }
         // Whoever asked may have gone away.
         drop(answer.send(result));
+    }
+
+    /// Refuses an order about something else than what is there now.
+    fn check_seen(
+        &mut self,
+        slot: &SlotName,
+        order: &Order,
+        seen: Option<&str>,
+    ) -> Result<(), OrderError> {
+        let Some(seen) = seen.filter(|_| self.machines.has(slot)) else { return Ok(()) };
+        let status = self.plugins.statuses.slot(slot).unwrap_or_default();
+        if status.mark() != seen {
+            return Err(OrderError::Changed(slot.clone()));
+        }
+        // Newer settings may be in the file already; whoever has seen the active ones has not seen these.
+        if matches!(order, Order::Configure { .. }) && self.machines.of(slot).is_examining() {
+            return Err(OrderError::SettingsBeingProven(slot.clone()));
+        }
+        Ok(())
     }
 
     async fn carry_out(
@@ -81,8 +103,8 @@ impl SlotSupervisor {
                     return Err(OrderError::NothingToShadow(slot.clone()));
                 }
             }
-            Order::Configure { settings, seen } => {
-                self.configure(slot, (settings, seen), work, evidence).await?;
+            Order::Configure { settings } => {
+                self.configure(slot, settings, work, evidence).await?;
             }
         }
         Ok(())
@@ -128,19 +150,12 @@ impl SlotSupervisor {
     async fn configure(
         &mut self,
         slot: &SlotName,
-        (settings, seen): (Map<String, Value>, Option<u32>),
+        settings: Map<String, Value>,
         work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
         let active = self.plugins.statuses.slot(slot).and_then(|it| it.active);
         let active = active.ok_or_else(|| OrderError::NothingToConfigure(slot.clone()))?;
-        if seen.is_some_and(|it| it != active.identity().settings_revision) {
-            return Err(OrderError::SettingsChanged(slot.clone()));
-        }
-        // Newer settings may be in the file already; whoever has seen the active ones has not seen these.
-        if seen.is_some() && self.machines.of(slot).is_examining() {
-            return Err(OrderError::SettingsBeingProven(slot.clone()));
-        }
         let settings = settings_file::without_nulls(settings);
         let value = Value::Object(settings.clone());
         schema::check(active.manifest(), &value).map_err(OrderError::Settings)?;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::state::Dashboard;
+use super::request_context;
+use super::state::Api;
 use crate::account::key::Scope;
 use crate::account::role::Role;
-use crate::api::request_context;
 use crate::journey::Request;
 use crate::journey::accept::authenticate::authenticate;
 use crate::journey::accept::submission::{Labels, Raw, Submission};
@@ -29,9 +29,16 @@ const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 #[derive(Debug)]
 pub enum SystemEmail<'a> {
     Invitation {
-        by: &'a EmailAddress,
+        /// None where a program invites.
+        by: Option<&'a EmailAddress>,
         role: Role,
         link: &'a Secret,
+    },
+    /// For somebody who has a log-in, or an invitation to another account. It has no secret.
+    WaitingInvitation {
+        /// None where a program invites.
+        by: Option<&'a EmailAddress>,
+        role: Role,
     },
     Reset {
         link: &'a Secret,
@@ -64,7 +71,9 @@ pub enum MailError {
 impl SystemEmail<'_> {
     fn subject(&self) -> &'static str {
         match self {
-            Self::Invitation { .. } | Self::FirstPassword { .. } => "Your invitation to Waxwing",
+            Self::Invitation { .. }
+            | Self::WaitingInvitation { .. }
+            | Self::FirstPassword { .. } => "Your invitation to Waxwing",
             Self::Reset { .. } => "Choose another password for Waxwing",
         }
     }
@@ -73,11 +82,27 @@ impl SystemEmail<'_> {
     fn text(&self, url: &str) -> String {
         let (why, page, link, life) = match self {
             Self::Invitation { by, role, link } => (
-                format!("{by} invites you to send e-mail with Waxwing, as {role}."),
+                match by {
+                    Some(by) => format!("{by} invites you to send e-mail with Waxwing, as {role}."),
+                    None => format!("You are invited to send e-mail with Waxwing, as {role}."),
+                },
                 "invite",
                 link,
                 "7 days",
             ),
+            Self::WaitingInvitation { by, role } => {
+                let why = match by {
+                    Some(by) => {
+                        format!("{by} invites you to another account of Waxwing, as {role}.")
+                    }
+                    None => format!("You are invited to another account of Waxwing, as {role}."),
+                };
+                return format!(
+                    "{why}\r\n\r\nLog in to accept or decline:\r\n\r\n\
+                     {url}/app/accounts\r\n\r\nIf you have no password yet, choose one by “Forgotten password” there. If you \
+                     do not expect this, do nothing: until you accept, nothing changes.\r\n"
+                );
+            }
             Self::FirstPassword { link } => (
                 "You were invited to Waxwing, and have no password yet.".to_owned(),
                 "invite",
@@ -99,21 +124,20 @@ impl SystemEmail<'_> {
     }
 }
 
-impl Dashboard {
+impl Api {
     /// Sends an e-mail with a link.
     pub async fn mail(&self, to: &EmailAddress, letter: &SystemEmail<'_>) -> Result<(), MailError> {
         let mailer = self.mailer.as_ref().ok_or(MailError::NotConfigured)?;
-        let api = &self.api;
-        let accept = &api.journey.accept;
-        let caller = authenticate(&accept.facts, &api.clock, Some(&mailer.key), HERE, Scope::Send);
+        let accept = &self.journey.accept;
+        let caller = authenticate(&accept.facts, &self.clock, Some(&mailer.key), HERE, Scope::Send);
         let caller =
             caller.await.map_err(|refused| MailError::Refused(refused.refusal.message()))?;
         let account = caller.key.account_id;
-        let members = api.store.members(account, None, MAX_MEMBERS).await?;
+        let members = self.store.members(account, None, MAX_MEMBERS).await?;
         if members.iter().any(|it| !it.user.is_operator) {
             return Err(MailError::Readable);
         }
-        let row = api.store.account(account, api.clock.now()).await?;
+        let row = self.store.account(account, self.clock.now()).await?;
         let sender = row.account.sender.ok_or(MailError::NoSender)?;
         let data = message(&sender, to, letter.subject(), &letter.text(&mailer.url));
         // Made here, not received: it gets no Received field.
@@ -129,7 +153,7 @@ impl Dashboard {
             acceptance: Acceptance::Each,
             items: vec![Ok(item)],
         };
-        let reply = api.journey.submit(&caller, &request).await;
+        let reply = self.journey.submit(&caller, &request).await;
         let reply = reply.map_err(|refused| MailError::Refused(refused.refusal.message()))?;
         match reply.items.into_iter().next() {
             Some(Err(refused)) => Err(MailError::Refused(refused.refusal.message())),
