@@ -1,4 +1,5 @@
-//! What survives a restart, on disk or in the database that nodes share: the state of the slots and the components that are needed.
+//! What survives a restart, on disk or in the database that nodes share: the state of the slots and the components that
+//! are needed.
 
 use std::io;
 use std::sync::Arc;
