@@ -1,6 +1,7 @@
 //! The whole server on PostgreSQL: what it does for a sender, and what it refuses to start on.
 
 mod shared;
+mod two_nodes;
 
 use std::process::Command;
 
