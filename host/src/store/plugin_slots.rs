@@ -11,7 +11,7 @@ use crate::store::StoreError;
 const REPORT: Sql = either(
     "-- report_plugins
      INSERT INTO plugin_nodes (node, seen_at, report)
-     VALUES ($1, CAST(unixepoch('subsec') * 1000 AS INTEGER), $2)
+     VALUES ($1, CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER), $2)
      ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at, report = excluded.report",
     "-- postgres: report_plugins
      INSERT INTO plugin_nodes (node, seen_at, report)
@@ -20,7 +20,7 @@ const REPORT: Sql = either(
 );
 const FORGET_NODES: Sql = either(
     "-- report_plugins: others
-     DELETE FROM plugin_nodes WHERE seen_at < CAST(unixepoch('subsec') * 1000 AS INTEGER) - $1",
+     DELETE FROM plugin_nodes WHERE seen_at < CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER) - $1",
     "-- postgres: report_plugins: others
      DELETE FROM plugin_nodes
      WHERE seen_at < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - $1",
@@ -28,7 +28,7 @@ const FORGET_NODES: Sql = either(
 const NODES: Sql = either(
     "-- plugin_nodes
      SELECT node, report FROM plugin_nodes
-     WHERE seen_at > CAST(unixepoch('subsec') * 1000 AS INTEGER) - $1 ORDER BY node",
+     WHERE seen_at > CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER) - $1 ORDER BY node",
     "-- postgres: plugin_nodes
      SELECT node, report FROM plugin_nodes
      WHERE seen_at > CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - $1 ORDER BY node",
