@@ -23,6 +23,7 @@ mod reload;
 pub mod resolvers;
 mod service_manager;
 mod settings;
+pub mod shared_plugins;
 pub mod smtp;
 mod start_error;
 mod tasks;

@@ -24,6 +24,7 @@ pub mod facts;
 mod gauges;
 mod grants;
 mod identities;
+mod inbox;
 mod invitations;
 mod kept_answers;
 mod keys;
@@ -36,6 +37,7 @@ mod one_time_links;
 mod outcome;
 mod owners;
 mod place;
+mod plugin_slots;
 mod queue;
 mod queue_view;
 mod recheck_at_lease;
@@ -85,6 +87,7 @@ pub use events::EventRow;
 pub use factors::{FactorRow, NewFactor};
 pub use gauges::{FileGauges, Gauges};
 pub use grants::{Granted, NewGrant};
+pub use inbox::{MailBounds, MailRow, NewMail, WholeMailRow};
 pub use invitations::{NewInvitation, RecentInvitations};
 pub use kept_answers::{EarlierSubmit, OnceForm, Origin};
 pub use memberships::{
@@ -99,6 +102,7 @@ pub use nodes::{
 pub use one_time_links::{LinkPurpose, LinkRow};
 pub use owners::{AccountOwners, Owner};
 pub use place::Place;
+pub use plugin_slots::PluginSlotRow;
 pub use queue_view::{
     DestinationRow, LastAttempt, MAX_COUNTED, MAX_LISTED_MESSAGES, Queued, WaitingGroup,
 };

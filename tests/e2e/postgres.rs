@@ -3,6 +3,9 @@
 
 mod nodes;
 
+mod shared;
+mod two_nodes;
+
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

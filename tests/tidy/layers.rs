@@ -146,6 +146,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "resolvers",
                 "service_manager",
                 "settings",
+                "shared_plugins",
                 "tasks",
                 "tcp_listener",
             ],

@@ -19,7 +19,7 @@ use super::start_error::StartError;
 use super::tasks::{Tasks, once};
 use super::{
     bounces, cli_settings, dashboard, delivery, descriptors, http, master_key, plugins, relay,
-    service_manager, webhooks,
+    service_manager, shared_plugins, webhooks,
 };
 use crate::api::client_address::{Forwarding, TrustedProxies};
 use crate::api::control_token::ControlToken;
@@ -97,7 +97,7 @@ pub struct RunningServer {
 /// See [`StartError`]. Nothing listens then.
 pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let config = descriptors::fit(configured);
-    let (clock, data) = (Clock::system(), DataDir::open(&config.store.data_dir)?);
+    let (clock, data) = (Clock::system(), DataDir::of(&config.store)?);
     let lock = data.lock()?;
     let metrics = telemetry::metrics::start()?;
     let place = data.place(&config.store)?;
@@ -131,13 +131,14 @@ async fn start_parts(
     let node = &running_node.node;
     let membership = node.membership();
     let seal = Arc::new(Seal::new(&data.master_key()?, Purpose::Samples));
-    let options = plugins::options(config, &data)?;
+    let shared = shared_plugins::of_store(&store, &clock);
+    let options = plugins::options(config, &data, shared)?;
     let (plugins, plugin_supervisor) = Plugins::start(options, clock.clone()).await?;
     let facts = Arc::new(
         Facts::open(store.clone(), clock.clone(), config.store.template_memory_bytes).await?,
     );
     let verifier = verifier(config, &data, store.clone(), Arc::clone(&plugins), &clock)?;
-    let inbox_store = InboxStore::open(&data.inbox()?).await?;
+    let inbox_store = inbox_store(&data, &store).await?;
 
     let http_ports = http::Ports::open(&config.http).await?;
     let (http, metrics_address) = (http_ports.address(), http_ports.metrics_address());
@@ -329,6 +330,14 @@ async fn store(
         );
     }
     Ok((store, node))
+}
+
+/// The sandbox inbox: in a file of its own, or in the database that several nodes share.
+async fn inbox_store(data: &DataDir, store: &Store) -> Result<InboxStore, StartError> {
+    if store.has_file() {
+        return Ok(InboxStore::open(&data.inbox()?).await?);
+    }
+    Ok(InboxStore::shared(store.clone()))
 }
 
 fn retention(config: &Config) -> Retention {

@@ -7,7 +7,7 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 41] = [
+const SCANS: [(&str, &str); 46] = [
     ("webhook_counts: ended", "walks over the bounded rows that it finds by the primary key"),
     ("webhook_counts: waiting", "walks over the bounded rows that it finds by an index"),
     ("account", "walks over thirty days, which it counts itself"),
@@ -49,7 +49,12 @@ const SCANS: [(&str, &str); 41] = [
     ("last_attempts_in", "walks over a bounded number of messages, which it finds by indexes"),
     ("ledger", "walks over entries that it finds one by one by the primary key"),
     ("mend_due_times", "changes the queue after the clock was set back"),
+    ("keep_mail: oldest", "reads a bounded number of rows: the beginning of the primary key"),
     ("passed", "reads one row, which it makes of the active webhooks"),
+    ("drop_plugin_blobs", "there is a row for each component, after a change of plugins"),
+    ("plugin_generations", "there is a row for each slot"),
+    ("plugin_nodes", "there is a row for each node"),
+    ("report_plugins: others", "there is a row for each node"),
     ("sampled_components", "samples are bounded by their number and their age"),
     ("recover_leases", "the index holds leased messages alone"),
     ("webhook_backlog: how far", "the table has one row"),
