@@ -6,7 +6,7 @@
 use std::any::Any;
 use std::convert::Infallible;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
@@ -83,10 +83,7 @@ impl End {
     /// Its database, where there is one; that of a server may have no tables yet.
     fn place(&self) -> Option<Place> {
         match self {
-            Self::Directory(path) => {
-                let settings = StoreSettings { data_dir: path.clone(), ..StoreSettings::default() };
-                DataDir::existing_place(&settings)
-            }
+            Self::Directory(path) => DataDir::existing_place(&settings(path)),
             Self::Server(url) => Some(Place::Server(url.clone())),
         }
     }
@@ -122,6 +119,10 @@ impl End {
     }
 }
 
+fn settings(directory: &Path) -> StoreSettings {
+    StoreSettings { data_dir: directory.to_owned(), ..StoreSettings::default() }
+}
+
 /// Moves, compares, or looks.
 pub async fn run(migrate: &Migrate) -> Result<(), CliError> {
     let filter = LogFilter::level(tracing::Level::WARN);
@@ -147,7 +148,7 @@ pub async fn run(migrate: &Migrate) -> Result<(), CliError> {
         (&migrate.to, source.noted(master_key::PROOF).await?)
         && path.join("master.key").is_file()
     {
-        master_key::check(&DataDir::unopened(path), &noted)?;
+        master_key::check(&DataDir::unopened(&settings(path)), &noted)?;
     }
     let standing = match migrate.to.place() {
         Some(to) => Box::pin(source.standing(&to)).await?,

@@ -64,7 +64,10 @@ pub async fn take(
     let Some(earlier) = store.take_form(&form, now).await? else {
         let taken = Taken { store: store.clone(), form };
         // Outside of a request nobody settles it.
-        drop(OF_REQUEST.try_with(|slot| slot.set(taken)));
+        let note = |slot: &Arc<OnceLock<Taken>>| {
+            slot.get_or_init(|| taken);
+        };
+        drop(OF_REQUEST.try_with(note));
         return Ok(());
     };
     Err(match earlier {

@@ -373,10 +373,8 @@ mod tests {
         for name in [DATABASE, LOCK, MASTER_KEY, CONTROL] {
             std::fs::create_dir(directory.path().join(name)).expect("made");
         }
-        let store = |path: &Path| config::Store {
-            data_dir: path.to_owned(),
-            ..config::Store::default()
-        };
+        let store =
+            |path: &Path| config::Store { data_dir: path.to_owned(), ..config::Store::default() };
         assert_eq!(DataDir::check(&store(directory.path())).len(), 4);
         let opened = DataDir::open(directory.path());
         assert!(matches!(opened, Err(DataDirError::NoFile { .. })), "{opened:?}");

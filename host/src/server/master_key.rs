@@ -40,13 +40,12 @@ pub async fn verify(data: &DataDir, store: &Store) -> Result<(), MasterKeyError>
     if noted.is_some() && !data.has_master_key() {
         return Err(MasterKeyError::Missing { path: data.master_key_path() });
     }
-    let noted = match noted {
-        Some(noted) => noted,
-        None => {
-            let seal = Seal::new(&data.master_key()?, Purpose::DkimKeys);
-            // Of several nodes that start at one time the first one says which key it is.
-            store.note_first(PROOF, &STANDARD.encode(seal.seal(PROOF, b"proof"))).await?
-        }
+    let noted = if let Some(noted) = noted {
+        noted
+    } else {
+        let seal = Seal::new(&data.master_key()?, Purpose::DkimKeys);
+        // Of several nodes that start at one time the first one says which key it is.
+        store.note_first(PROOF, &STANDARD.encode(seal.seal(PROOF, b"proof"))).await?
     };
     check(data, &noted)
 }

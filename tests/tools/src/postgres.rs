@@ -45,7 +45,7 @@ wait $server
 rm -rf "$folder"
 "#;
 /// How long a standby may take to follow its primary, and to become one.
-const STANDBY_WAIT: Duration = Duration::from_secs(60);
+const STANDBY_WAIT: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(50);
 
 static SHARED: LazyLock<Cluster> =

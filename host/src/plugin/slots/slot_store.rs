@@ -33,7 +33,10 @@ impl SlotStore {
         });
         let artifact = Artifact::new(found.ok()??);
         if artifact.digest() != digest {
-            tracing::error!(digest, "plugin component in the database is not what its digest says; it is not loaded");
+            tracing::error!(
+                digest,
+                "plugin component in the database is not what its digest says; it is not loaded"
+            );
             return None;
         }
         let kept = self.cache(artifact.clone()).await;

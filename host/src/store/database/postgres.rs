@@ -20,7 +20,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use sqlx::migrate::{Migrate, MigrateError};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::{ConnectOptions, Connection, Executor, Row};
+use sqlx::{ConnectOptions, Connection, Row};
 
 use self::hosts::{hosts, named};
 use self::pool::Server;

@@ -66,7 +66,7 @@ const SCANS: [(&str, &str); 46] = [
 ];
 
 /// Statements that are put together from parts, and how they find their rows.
-const PUT_TOGETHER: [(&str, &str); 16] = [
+const PUT_TOGETHER: [(&str, &str); 17] = [
     ("commit: bodies", "inserts rows"),
     ("commit: debits by their numbers", "inserts rows"),
     ("commit: messages", "inserts rows"),

@@ -86,8 +86,8 @@ impl Two {
                 }
             }
         };
-        let waited = tokio::time::timeout(Duration::from_secs(30), waiting).await;
-        waited.expect("they wait for the lock");
+        let in_time = tokio::time::timeout(Duration::from_secs(30), waiting).await;
+        in_time.expect("they wait for the lock");
     }
 }
 

@@ -144,9 +144,10 @@ impl Nodes {
     /// Says what this node runs, where that has changed or is due, and reads what the others say. Answers whether any of
     /// that is new.
     pub async fn exchange(&mut self, report: NodeReport) -> Shared<bool> {
-        let is_due = self.reported.as_ref().is_none_or(|(at, before)| {
-            at.elapsed() >= REPORT_INTERVAL || *before != report
-        });
+        let is_due = self
+            .reported
+            .as_ref()
+            .is_none_or(|(at, before)| at.elapsed() >= REPORT_INTERVAL || *before != report);
         if is_due {
             let text = serde_json::to_string(&report).map_err(SharedError::new)?;
             within(self.shared.report(&text)).await?;

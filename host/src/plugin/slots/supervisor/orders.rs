@@ -160,12 +160,11 @@ impl SlotSupervisor {
         let value = Value::Object(settings.clone());
         schema::check(active.manifest(), &value).map_err(OrderError::Settings)?;
         let given = self.known(slot).map(|known| known.given.clone().unwrap_or_default());
-        let before = match &given {
-            Some(given) => given.config.clone(),
-            None => {
-                let (directory, name) = (self.plugins.directory.clone(), slot.clone());
-                blocking(move || directory.config(&name)).await.map_err(OrderError::Write)?
-            }
+        let before = if let Some(given) = &given {
+            given.config.clone()
+        } else {
+            let (directory, name) = (self.plugins.directory.clone(), slot.clone());
+            blocking(move || directory.config(&name)).await.map_err(OrderError::Write)?
         };
         // Without a file the slot runs the built-in plugin.
         let before = before.unwrap_or_else(|| format!("kind = \"{}\"\n", active.kind().as_str()));

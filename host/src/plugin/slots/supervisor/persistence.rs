@@ -24,20 +24,19 @@ impl SlotSupervisor {
         let unsaved: Vec<_> = self.machines.all().filter_map(Machine::unsaved).collect();
         let mut dropped = Vec::new();
         for (slot, state) in unsaved {
-            let saved = match &mut self.nodes {
-                Some(nodes) => match nodes.save(&slot, state).await {
+            let saved = if let Some(nodes) = &mut self.nodes {
+                match nodes.save(&slot, state).await {
                     Ok(true) => Ok(()),
                     Ok(false) => {
                         dropped.push(slot);
                         continue;
                     }
                     Err(error) => Err(io::Error::other(error)),
-                },
-                None => {
-                    let directory = self.plugins.slot_store.directory.clone();
-                    let name = slot.clone();
-                    blocking(move || directory.save(&name, &state)).await
                 }
+            } else {
+                let directory = self.plugins.slot_store.directory.clone();
+                let name = slot.clone();
+                blocking(move || directory.save(&name, &state)).await
             };
             let result = saved.as_ref().copied().map_err(|_| ());
             let Written { show, begins_to_fail } = self.machines.of(&slot).note_saved(result);

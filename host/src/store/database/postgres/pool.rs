@@ -77,7 +77,7 @@ impl Server {
         let begin = || self.primary.unless_given_up(self.pool.begin_with(statement));
         match begin().await {
             Err(error) if is_lost(&error) => Ok(begin().await?),
-            begun => Ok(begun?),
+            first => Ok(first?),
         }
     }
 

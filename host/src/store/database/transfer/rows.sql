@@ -127,3 +127,9 @@ INSERT INTO audit (created_at, account_id, actor, actor_id, actor_name, action, 
     (1, NULL, 'command-line', NULL, NULL, 'create_account', 'a', NULL, 0),
     (2, x'01A00000000000000000000000000001', 'user', x'01AC0000000000000000000000000001', 'one@example.com', 'change', NULL,
      '::1', 1);
+
+INSERT INTO plugin_slots (slot, generation, state) VALUES ('liquid-renderer', 3, '{}');
+INSERT INTO plugin_blobs (digest, kept_at, bytes) VALUES ('sha256:00', 1, x'00');
+INSERT INTO inbox (recipient, recipient_key, sender, sender_name, return_path, subject, received_at, size, raw) VALUES
+    ('Ada@example.com', 'ada@example.com', 'hello@sandbox.test', '', '', 'Hello', 1, 2, x'0D0A');
+UPDATE inbox_total SET messages = 1, bytes = 2;

@@ -12,7 +12,7 @@ use super::value::Value;
 use crate::store::error::TransferError;
 
 /// Which servers work with a database, and for what: another database has other ones.
-const OF_ONE_DATABASE: [&str; 2] = ["nodes", "shares"];
+const OF_ONE_DATABASE: [&str; 3] = ["nodes", "plugin_nodes", "shares"];
 /// The column of a server that a file does without: there it is the number that SQLite gives each row.
 const NUMBER: (&str, &str) = ("samples", "number");
 
