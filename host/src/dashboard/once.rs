@@ -67,7 +67,7 @@ pub async fn take(
         let note = |slot: &Arc<OnceLock<Taken>>| {
             slot.get_or_init(|| taken);
         };
-        drop(OF_REQUEST.try_with(note));
+        let _of_no_request = OF_REQUEST.try_with(note);
         return Ok(());
     };
     Err(match earlier {

@@ -284,7 +284,7 @@ mod tests {
         node.renewed(&[(kept.lane.share(), 1)], 2, Instant::now() + SWEEP_EVERY);
         lanes.follow(&node.held());
         assert!(!lanes.is_blocked_by(&Bottleneck::ThisLane), "it is of a third share");
-        assert_eq!(lanes.batch(BATCH), [kept.clone()]);
+        assert_eq!(lanes.batch(BATCH), std::slice::from_ref(&kept));
         assert!(!lanes.known.contains(&key(&lost.lane)), "it is read again if it comes back");
         assert!(lanes.has_more(), "a sweep finds the lanes of shares that have come");
         lanes.follow(&Held::Everything);
