@@ -125,6 +125,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/messages/{id}/resend", post(messages::resend))
         .route("/v1/queue", get(queue::list))
         .route("/v1/queue/why", get(queue::why))
+        .route("/v1/queue/release", post(queue::release))
         .route("/v1/suppressions", get(suppressions::list).post(suppressions::add))
         .route("/v1/suppressions/batch", post(suppressions::add_batch))
         .route("/v1/suppressions/{address}", get(suppressions::show).delete(suppressions::delete))

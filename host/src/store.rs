@@ -11,6 +11,7 @@ mod cancel;
 mod commit;
 mod database;
 mod decisions;
+mod delivery_hold;
 mod domain_checks;
 mod domain_keys;
 mod domains;
@@ -69,6 +70,7 @@ pub use cancel::Cancellation;
 pub use decisions::{
     DecisionFilter, DecisionPage, DecisionRef, DecisionRow, InvalidDecisionRef, RefusalRecord,
 };
+pub use delivery_hold::HeldMessage;
 pub use domain_checks::{CheckRow, Checked, DomainDetails, OtherDomains, Responsiveness};
 pub use domain_keys::{PublishedKey, SealedKey, SigningKeys};
 pub use domains::{AddingFacts, DomainFacts, DomainRow, NewDomain};

@@ -68,6 +68,7 @@ use crate::webhooks::body::WebhookEvent;
         super::messages::resend,
         super::queue::list,
         super::queue::why,
+        super::queue::release,
         super::suppressions::list,
         super::suppressions::add,
         super::suppressions::add_batch,

@@ -41,7 +41,9 @@ pub use operator::{DecisionRecord, Installed, LogPage, Slot, SlotSettings};
 pub use page::{Listing, Page};
 pub use plan::PlanList;
 pub use problem::{Fault, Problem};
-pub use queue::{Audience, QueuePage, QueuedDomain, QueuedGroup, QueuedMessage, WhyQueued};
+pub use queue::{
+    Audience, OldMail, QueuePage, QueuedDomain, QueuedGroup, QueuedMessage, ReleasedQueue, WhyQueued,
+};
 pub use reference::{
     Archive, Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit,
     PluginSettings, SlotRef,

@@ -33,6 +33,18 @@ pub enum QueueCommand {
         #[command(flatten)]
         server: OnlineServer,
     },
+    /// Let the mail of a server go that was restored from a backup; asks the running server
+    #[command(after_help = "Examples:
+  waxwing queue release                  # messages that waited in the backup are sent, some of them again
+  waxwing queue release --cancel-queued  # those that may have gone out are canceled and refunded")]
+    Release {
+        /// First cancel, with their refunds, the messages that waited when the backup was taken and may have
+        /// gone out since
+        #[arg(long)]
+        cancel_queued: bool,
+        #[command(flatten)]
+        server: OnlineServer,
+    },
 }
 
 pub async fn run(command: QueueCommand) -> Result<(), CliError> {
@@ -43,7 +55,22 @@ pub async fn run(command: QueueCommand) -> Result<(), CliError> {
             Ok(())
         }
         QueueCommand::Why { subject, server } => why(subject, &server).await,
+        QueueCommand::Release { cancel_queued, server } => {
+            let old_mail = if cancel_queued { "cancel" } else { "send" };
+            let query = [("oldMail", old_mail.to_owned())];
+            let answer = server.connect()?.post("/v1/queue/release", &query).await?;
+            server.output.one(&answer, || released(&answer));
+            Ok(())
+        }
     }
+}
+
+fn released(answer: &Value) -> String {
+    if answer["wasHeld"] != true {
+        return "delivery was not held".to_owned();
+    }
+    let [backup, canceled] = ["backupAt", "canceled"].map(|it| text(answer, it));
+    format!("delivery goes on; {canceled} messages that waited at {backup} are canceled")
 }
 
 async fn why(subject: String, server: &OnlineServer) -> Result<(), CliError> {

@@ -136,6 +136,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         facts: Arc::clone(&facts),
         inbox: sandbox.address.unwrap_or(config.inbox.smtp_listen),
         wake: Arc::clone(&wake),
+        held_since: store.delivery_hold().await?,
     };
     let (worker, routes) = delivery::worker(config, &data, parts)?;
     let mut limits = LiveLimits::new(config, stop_listeners.clone());

@@ -75,6 +75,12 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
         "",
         "How long the longest waiting message has been due; 0 when nothing is due",
     ),
+    (
+        "waxwing_delivery_held",
+        Gauge,
+        "",
+        "1 while delivery is held after a restore, until `waxwing queue release`",
+    ),
     ("waxwing_deliveries_total", Counter, "state", "Delivery attempts, by the state they led to"),
     ("waxwing_reports_total", Counter, "kind", "Reports of other servers: bounces, complaints"),
     ("waxwing_webhook_tries_total", Counter, "outcome", "Requests to webhooks"),

@@ -22,6 +22,7 @@ const ROUTES: [(&str, &str); 15] = [
     ("POST", "/v1/plugins/plan-policy/impact"),
     ("GET", "/v1/queue"),
     ("GET", "/v1/queue/why?message={id}"),
+    ("POST", "/v1/queue/release"),
     ("GET", "/v1/queue/why?domain=example.com"),
     ("GET", "/v1/decisions"),
     ("GET", "/v1/decisions/{id}"),
