@@ -4,6 +4,7 @@
 
 mod account;
 mod audit;
+mod backup;
 mod check;
 mod credits;
 mod dev;
@@ -16,6 +17,7 @@ mod output;
 mod plugin;
 mod publish_folder;
 mod queue;
+mod restore;
 mod serve;
 mod suppression;
 mod sync_error;
@@ -79,6 +81,10 @@ enum Command {
     /// Make, list, change, test and replay webhooks
     #[command(subcommand)]
     Webhook(webhook::WebhookCommand),
+    /// Take an encrypted backup of the server's state, while it runs or not
+    Backup(backup::Backup),
+    /// Make a data directory of a backup
+    Restore(restore::Restore),
     /// Compile a component for the server that is this process's parent
     #[command(name = compiler::CHILD_SUBCOMMAND, hide = true)]
     CompilePlugin { memory_bytes: u64, seconds: u64 },
@@ -136,6 +142,8 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Queue(command) => queue::run(command).await,
         Command::Suppression(command) => suppression::run(command).await,
         Command::Webhook(command) => Box::pin(webhook::run(command)).await,
+        Command::Backup(backup) => backup::run(backup).await,
+        Command::Restore(restore) => restore::run(restore).await,
         // It has run before there was a runtime.
         Command::CompilePlugin { .. } => Ok(()),
     }

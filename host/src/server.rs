@@ -1,5 +1,6 @@
 //! From a configuration to a running server, and back.
 
+pub mod backup;
 mod bounces;
 mod check;
 pub mod cli_settings;
@@ -20,6 +21,7 @@ pub mod plugins;
 mod relay;
 mod reload;
 pub mod resolvers;
+pub mod restore;
 mod settings;
 pub mod smtp;
 mod start_error;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 
 use super::directory::{self, UnusableDirectory};
+use crate::backup::Source;
 use crate::config;
 use crate::id::fill_random;
 use crate::mail::verp::Verp;
@@ -20,6 +21,9 @@ const LOCK: &str = "lock";
 const TLS: &str = "tls";
 const MASTER_KEY: &str = "master.key";
 const CONTROL: &str = "control.json";
+const PLUGIN_STATE: &str = "plugin-state";
+const PLUGINS: &str = "plugins";
+const BACKUP_WORK: &str = "backup-work";
 
 #[derive(Debug, Clone)]
 pub struct DataDir(PathBuf);
@@ -141,6 +145,14 @@ impl DataDir {
         }
     }
 
+    /// The same where a server has run on it before; the directory is not changed.
+    ///
+    /// # Errors
+    /// A server has it.
+    pub fn lock_of_server(&self) -> Result<Option<Lock>, DataDirError> {
+        if self.file(LOCK).is_file() { self.lock().map(Some) } else { Ok(None) }
+    }
+
     /// What makes and reads return paths, by the master key.
     pub fn verp(&self) -> Result<Verp, DataDirError> {
         Ok(Verp::new(&derived_key(&self.master_key()?, Purpose::ReturnPaths)))
@@ -259,13 +271,28 @@ impl DataDir {
     /// What the plugin host remembers.
     #[must_use]
     pub fn plugin_state(&self) -> PathBuf {
-        self.file("plugin-state")
+        self.file(PLUGIN_STATE)
     }
 
     /// The operator's plugins.
     #[must_use]
     pub fn plugins(&self) -> PathBuf {
-        self.file("plugins")
+        self.file(PLUGINS)
+    }
+
+    /// What a backup of it holds; what is missing here is made by a start. Of plugins in a directory of their own a backup
+    /// has copies, too, and a restore puts them into this one.
+    pub fn backup_source(&self, own_plugins: Option<PathBuf>) -> Result<Source, DataDirError> {
+        // Without it nothing that is sealed can be opened.
+        self.master_key()?;
+        let files = [MASTER_KEY, PLUGIN_STATE, TLS].map(|name| (name, self.file(name)));
+        let plugins = (PLUGINS, own_plugins.unwrap_or_else(|| self.plugins()));
+        Ok(Source {
+            database: (DATABASE, self.file(DATABASE)),
+            inbox: (INBOX, self.file(INBOX)),
+            files: files.into_iter().chain([plugins]).collect(),
+            work: self.file(BACKUP_WORK),
+        })
     }
 }
 

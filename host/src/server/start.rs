@@ -16,7 +16,7 @@ use super::reload::Reloader;
 use super::start_error::StartError;
 use super::tasks::Tasks;
 use super::{
-    bounces, cli_settings, dashboard, delivery, descriptors, http, master_key, plugins, relay,
+    backup, bounces, cli_settings, dashboard, delivery, descriptors, http, master_key, plugins, relay,
     webhooks,
 };
 use crate::api::client_address::{Forwarding, TrustedProxies};
@@ -145,6 +145,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     plugins::start(plugin_supervisor, &evidence, (&store, &clock), (&core, &stop_core));
     let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core))?;
     core.start("deliver", worker.run(stop_core.clone()));
+    backup::start(config, &data, (&store, &clock), (&core, &stop_core))?;
     core.start("retention", retention(config).run(store.clone(), clock.clone(), stop_core.clone()));
     core.start("tidy", run_maintenance(limits.buckets(), metrics.clone(), stop_core.clone()));
     let accept =

@@ -1,14 +1,16 @@
 //! The hold of delivery that a restored backup begins with: what waited when it was taken may have gone out since.
 
+use std::path::Path;
+
 use super::Store;
-use super::database::{Row, column, moment, sql, word};
+use super::database::{Row, column, copy_file, moment, sql, word};
 use crate::clock::Timestamp;
 use crate::id::{Identifier as _, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 
 /// The note of the hold: the moment of the backup, in milliseconds since the Unix epoch.
-pub const NOTE: &str = "delivery is held";
+const NOTE: &str = "delivery is held";
 /// Messages that are read at one time.
 const BATCH_ROWS: u32 = 1_000;
 
@@ -25,6 +27,12 @@ impl Store {
     pub async fn delivery_hold(&self) -> Result<Option<Timestamp>, StoreError> {
         let noted = self.noted(NOTE).await?;
         Ok(noted.map(|it| Timestamp::from_millis(it.parse().unwrap_or_default())))
+    }
+
+    /// Copies the file of a store, whoever has it open, into a new file. A server that starts on the copy holds delivery.
+    /// Answers the last migration of its schema.
+    pub async fn copy(file: &Path, into: &Path, now: Timestamp) -> Result<i64, StoreError> {
+        copy_file(file, into, (NOTE, &now.millis().to_string())).await
     }
 
     /// Ends the hold; without effect where there is none.

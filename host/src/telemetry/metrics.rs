@@ -144,6 +144,14 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
         "",
         "Bytes of the database file that are free to use again; not there on PostgreSQL",
     ),
+    (
+        "waxwing_backup_last_success_timestamp_seconds",
+        Gauge,
+        "",
+        "When the newest backup of the schedule was taken, Unix time; 0 where there is none, not there without [backup] to",
+    ),
+    ("waxwing_backup_failures_total", Counter, "", "Backups of the schedule that could not be taken"),
+    ("waxwing_backup_seconds", Histogram, "", "Time that a backup of the schedule took"),
     ("waxwing_retention_deleted_total", Counter, "what", "Records that retention has deleted"),
 ];
 
