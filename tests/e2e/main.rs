@@ -3,6 +3,7 @@
 mod fixture;
 
 mod addresses;
+mod backup;
 mod bad_input;
 mod batch;
 mod blanks;

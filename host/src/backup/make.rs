@@ -10,7 +10,7 @@ use super::archive::{self, FORM, Manifest, Member};
 use super::blocking::blocking;
 use super::destination::{self, Destination};
 use super::error::BackupError;
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::store::{Store, copy_other_file, file_damage};
 
 /// Directories within directories that are copied.
@@ -51,7 +51,7 @@ pub async fn back_up(
     source: &Source,
     destination: &Destination,
     recipients: &[Recipient],
-    now: Timestamp,
+    clock: &Clock,
 ) -> Result<Taken, BackupError> {
     if recipients.is_empty() {
         return Err(BackupError::NoRecipient);
@@ -59,7 +59,8 @@ pub async fn back_up(
     let path = source.work.clone();
     let work = blocking(move || Work::open(path)).await?;
     let staged = work.path.join("members");
-    let schema = copy_databases(source, &staged, now).await?;
+    let now = clock.now();
+    let schema = copy_databases(source, &staged, clock).await?;
     let name = destination::name(now);
     let draft = destination.draft(&work.path, &name).await?;
     let packing = Packing {
@@ -91,11 +92,11 @@ pub async fn back_up(
 async fn copy_databases(
     source: &Source,
     staged: &Path,
-    now: Timestamp,
+    clock: &Clock,
 ) -> Result<i64, BackupError> {
     let (name, file) = &source.database;
     let copy = staged.join(name);
-    let schema = Store::copy(file, &copy, now).await?;
+    let schema = Store::copy(file, &copy, clock).await?;
     refuse_damage(name, &copy).await?;
     let (name, file) = &source.inbox;
     if file.is_file() {

@@ -65,7 +65,7 @@ impl Schedule {
             let is_due = last.is_none_or(|it| it.after(self.every) <= now || it > now);
             if is_due && not_before.is_none_or(|it| it <= Instant::now()) {
                 let taken = tokio::select! {
-                    taken = Box::pin(self.take(now)) => taken,
+                    taken = Box::pin(self.take()) => taken,
                     () = stop.cancelled() => return,
                 };
                 match taken {
@@ -73,7 +73,7 @@ impl Schedule {
                         last = Some(taken.at);
                         not_before = None;
                         set_last_success(last);
-                        self.note(LastBackup { success: last, failure: None }).await;
+                        self.note(&LastBackup { success: last, failure: None }).await;
                     }
                     Err(error) => {
                         not_before = Some(Instant::now() + RETRY.min(self.every));
@@ -93,9 +93,10 @@ impl Schedule {
         Ok(names.last().and_then(|it| taken_at(it)))
     }
 
-    async fn take(&self, now: Timestamp) -> Result<Taken, BackupError> {
+    async fn take(&self) -> Result<Taken, BackupError> {
         let start = Instant::now();
-        let taken = back_up(&self.source, &self.destination, &self.recipients, now).await?;
+        let taken =
+            back_up(&self.source, &self.destination, &self.recipients, &self.clock).await?;
         metrics::histogram!("waxwing_backup_seconds").record(start.elapsed());
         let to = self.destination.shown();
         tracing::info!(to, name = taken.name, bytes = taken.bytes, "backup taken and verified");
@@ -115,11 +116,11 @@ impl Schedule {
         let last_success = last.map(tracing::field::display);
         let to = self.destination.shown();
         tracing::error!(to, %error, last_success, "no backup could be taken; trying again");
-        self.note(LastBackup { success: last, failure: Some(error.to_string()) }).await;
+        self.note(&LastBackup { success: last, failure: Some(error.to_string()) }).await;
     }
 
-    async fn note(&self, last: LastBackup) {
-        let Ok(text) = serde_json::to_string(&last) else { return };
+    async fn note(&self, last: &LastBackup) {
+        let Ok(text) = serde_json::to_string(last) else { return };
         if let Err(error) = self.store.note(NOTE, &text).await {
             tracing::warn!(%error, "how the last backup ended cannot be noted for the health page");
         }

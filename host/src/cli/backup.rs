@@ -72,8 +72,8 @@ pub async fn run(backup: Backup) -> Result<(), CliError> {
     let recipients =
         if recipients.is_empty() { config.backup.recipients.clone() } else { recipients };
     let destination = Destination::new(&to, &server::backup::object_store(&config.backup)?)?;
-    let now = Clock::system().now();
-    let taken = Box::pin(back_up(&source, &destination, &recipients, now)).await?;
+    let clock = Clock::system();
+    let taken = Box::pin(back_up(&source, &destination, &recipients, &clock)).await?;
     let Taken { name, at, bytes, sha256, unpacked_bytes } = taken;
     let answer = json!({
         "to": destination.shown(),

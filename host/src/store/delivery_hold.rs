@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Store;
 use super::database::{Row, column, copy_file, moment, sql, word};
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::id::{Identifier as _, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
@@ -31,8 +31,10 @@ impl Store {
 
     /// Copies the file of a store, whoever has it open, into a new file. A server that starts on the copy holds delivery.
     /// Answers the last migration of its schema.
-    pub async fn copy(file: &Path, into: &Path, now: Timestamp) -> Result<i64, StoreError> {
-        copy_file(file, into, (NOTE, &now.millis().to_string())).await
+    pub async fn copy(file: &Path, into: &Path, clock: &Clock) -> Result<i64, StoreError> {
+        // Not before the copy: a message that is accepted meanwhile may be in it, and goes out here.
+        let note = || (NOTE, clock.now().millis().to_string());
+        copy_file(file, into, note).await
     }
 
     /// Ends the hold; without effect where there is none.

@@ -66,7 +66,7 @@ impl PayloadKey {
 }
 
 impl<W: Write> Encryptor<W> {
-    pub fn new(out: W, key: PayloadKey) -> Self {
+    pub(super) fn new(out: W, key: PayloadKey) -> Self {
         Self { out, key, chunk: Vec::with_capacity(SEALED_CHUNK) }
     }
 
@@ -103,7 +103,7 @@ impl<W: Write> Write for Encryptor<W> {
 }
 
 impl<R: BufRead> Decryptor<R> {
-    pub fn new(mut input: R, key: PayloadKey) -> io::Result<Self> {
+    pub(super) fn new(mut input: R, key: PayloadKey) -> io::Result<Self> {
         let ahead = sealed_chunk(&mut input)?;
         Ok(Self { input, key, ahead, chunk: Vec::new(), taken: 0, is_over: false })
     }

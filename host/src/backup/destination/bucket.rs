@@ -78,18 +78,12 @@ impl Bucket {
     /// Uploads a file and reads it back.
     pub async fn put(&self, file: &Path, name: &str, sha256: &str) -> Result<(), BackupError> {
         let key = self.key(name);
-        let at_file = || BackupError::at(file);
         let upload = self.store.put_multipart(&key).await.map_err(self.refused())?;
         let mut upload = WriteMultipart::new_with_chunk_size(upload, PART_BYTES);
-        let mut content = File::open(file).await.map_err(at_file())?;
-        let mut buffer = vec![0; PART_BYTES];
-        loop {
-            let length = content.read(&mut buffer).await.map_err(at_file())?;
-            if length == 0 {
-                break;
-            }
-            upload.wait_for_capacity(MAX_PARALLEL_PARTS).await.map_err(self.refused())?;
-            upload.write(&buffer[..length]);
+        if let Err(error) = self.send(file, &mut upload).await {
+            // What was sent would cost its room. The error that counts is the first one.
+            drop(upload.abort().await);
+            return Err(error);
         }
         upload.finish().await.map_err(self.refused())?;
         let mut digest = Sha256::new();
@@ -103,6 +97,20 @@ impl Bucket {
         }
         self.delete(name).await?;
         Err(BackupError::NotKept { place: self.shown.clone() })
+    }
+
+    async fn send(&self, file: &Path, upload: &mut WriteMultipart) -> Result<(), BackupError> {
+        let at_file = || BackupError::at(file);
+        let mut content = File::open(file).await.map_err(at_file())?;
+        let mut buffer = vec![0; PART_BYTES];
+        loop {
+            let length = content.read(&mut buffer).await.map_err(at_file())?;
+            if length == 0 {
+                return Ok(());
+            }
+            upload.wait_for_capacity(MAX_PARALLEL_PARTS).await.map_err(self.refused())?;
+            upload.write(&buffer[..length]);
+        }
     }
 
     /// Names of the objects directly below the prefix.

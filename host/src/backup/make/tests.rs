@@ -38,7 +38,8 @@ impl Fixture {
     }
 
     async fn back_up(&self) -> Result<Taken, BackupError> {
-        back_up(&self.source, &self.destination, &[self.identity.recipient()], NOW).await
+        let (recipients, clock) = ([self.identity.recipient()], Clock::manual(NOW));
+        back_up(&self.source, &self.destination, &recipients, &clock).await
     }
 
     fn backups(&self) -> PathBuf {
@@ -91,12 +92,12 @@ async fn two_backups_of_one_directory_are_not_taken_at_once() {
 #[tokio::test]
 async fn a_backup_that_fails_leaves_nothing_at_its_destination() {
     let fixture = Fixture::new().await;
-    let none = back_up(&fixture.source, &fixture.destination, &[], NOW).await;
+    let none = back_up(&fixture.source, &fixture.destination, &[], &Clock::manual(NOW)).await;
     assert!(matches!(none, Err(BackupError::NoRecipient)), "{none:?}");
     let missing = ("waxwing.db", fixture.home.path().join("no such file"));
     let source = Source { database: missing, ..fixture.source.clone() };
     let recipients = [fixture.identity.recipient()];
-    let failed = back_up(&source, &fixture.destination, &recipients, NOW).await;
+    let failed = back_up(&source, &fixture.destination, &recipients, &Clock::manual(NOW)).await;
     assert!(matches!(failed, Err(BackupError::Store(_))), "{failed:?}");
     assert!(fixture.destination.names().await.expect("read").is_empty());
     assert!(!fixture.source.work.exists());

@@ -1,5 +1,6 @@
 use super::*;
 use crate::backup::back_up;
+use crate::clock::Clock;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -14,7 +15,8 @@ async fn backed_up() -> (tempfile::TempDir, Identity) {
     let to = home.path().join("backups");
     let to = Destination::new(to.to_str().expect("UTF-8"), &ObjectStoreSettings::default());
     let recipients = [identity.recipient()];
-    back_up(&source, &to.expect("valid"), &recipients, NOW).await.expect("taken");
+    let clock = Clock::manual(NOW);
+    back_up(&source, &to.expect("valid"), &recipients, &clock).await.expect("taken");
     (home, identity)
 }
 
@@ -31,7 +33,7 @@ async fn restore_into(
 }
 
 #[tokio::test]
-async fn a_restored_directory_has_the_key_of_the_one_before_and_its_files_are_private() {
+async fn a_restored_directory_has_the_same_key_and_its_files_are_private() {
     let (home, identity) = backed_up().await;
     let restored = restore_into(home.path(), "new", identity, Existing::Refuse).await;
     let restored = restored.expect("restored");
@@ -48,7 +50,7 @@ async fn a_restored_directory_has_the_key_of_the_one_before_and_its_files_are_pr
 }
 
 #[tokio::test]
-async fn a_directory_in_use_is_refused_and_one_with_files_only_moved_aside_by_order() {
+async fn a_directory_in_use_is_refused_and_one_with_files_is_never_changed() {
     let (home, identity) = backed_up().await;
     let again = || Identity::of_file(&identity.reveal()).expect("the same");
     let data = DataDir::unopened(&home.path().join("data"));

@@ -98,11 +98,11 @@ pub async fn check(file: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Writes one state of a file into a new one, which alone gets a note. Answers the last migration of its schema.
+/// Writes one state of a file into a new one, which alone gets a note, made when the state is fixed. Answers the last migration of its schema.
 pub async fn copy(
     file: &Path,
     into: &Path,
-    (name, value): (&str, &str),
+    noted: impl FnOnce() -> (&'static str, String),
 ) -> Result<i64, StoreError> {
     let during = || StoreError::during("copy");
     embedded::copy(file, into).await.map_err(during())?;
@@ -110,8 +110,9 @@ pub async fn copy(
         SqliteConnectOptions::new().filename(into).connect().await.map_err(during())?;
     let note = "INSERT INTO upkeep (name, value) VALUES ($1, $2)
                 ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-    let noted = sqlx::query(note).bind(name).bind(value).execute(&mut copy).await;
-    noted.map_err(during())?;
+    let (name, value) = noted();
+    let written = sqlx::query(note).bind(name).bind(value).execute(&mut copy).await;
+    written.map_err(during())?;
     let schema = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
     let schema = sqlx::query_scalar(schema).fetch_one(&mut copy).await.map_err(during())?;
     copy.close().await.map_err(during())?;
