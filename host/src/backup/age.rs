@@ -65,7 +65,7 @@ pub fn decrypt<R: BufRead>(
     identity: &Identity,
 ) -> Result<Decryptor<R>, DecryptError> {
     let header = Header::read(&mut input)?;
-    let mut keys = header.stanzas.iter().filter_map(|it| identity.unwrap(&it.arguments, &it.body));
+    let mut keys = header.stanzas.iter().filter_map(|it| identity.open(&it.arguments, &it.body));
     let file_key = keys.next().ok_or(DecryptError::OtherRecipients)?;
     let changed = |_: Unspecified| DecryptError::Changed;
     hmac::verify(&header_key(&file_key).map_err(changed)?, &header.covered, &header.code)

@@ -11,7 +11,7 @@ use super::error::CliError;
 use super::open::Target;
 use super::output::Output;
 use crate::backup::age::{Identity, Recipient};
-use crate::backup::{Destination, Taken, back_up};
+use crate::backup::{BackupError, Destination, Taken, back_up};
 use crate::clock::{Clock, Timestamp};
 use crate::config::LogFilter;
 use crate::server;
@@ -24,7 +24,7 @@ use crate::telemetry;
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
   waxwing backup keygen --out backup-identity.txt
-  waxwing backup --to /var/backups/waxwing --recipient age1…
+  waxwing backup --to /var/backups/waxwing --recipients-file backup-identity.txt
   waxwing backup --config /etc/waxwing/waxwing.toml   # as its [backup] says"
 )]
 pub struct Backup {
@@ -36,6 +36,9 @@ pub struct Backup {
     /// A public key of age; several may be given [default: [backup] recipients of the configuration]
     #[arg(long = "recipient", value_name = "AGE1…")]
     recipients: Vec<Recipient>,
+    /// A file with public keys of age, one a line; the file of `keygen` will do
+    #[arg(long)]
+    recipients_file: Option<PathBuf>,
     #[command(flatten)]
     target: Target,
 }
@@ -53,7 +56,7 @@ enum BackupCommand {
 }
 
 pub async fn run(backup: Backup) -> Result<(), CliError> {
-    let Backup { command, to, recipients, target } = backup;
+    let Backup { command, to, mut recipients, recipients_file, target } = backup;
     if let Some(BackupCommand::Keygen { out, output }) = command {
         return keygen(&out, output, Clock::system().now());
     }
@@ -69,8 +72,13 @@ pub async fn run(backup: Backup) -> Result<(), CliError> {
             "say where the backup goes: --to, or [backup] to in the configuration".to_owned(),
         ));
     };
-    let recipients =
-        if recipients.is_empty() { config.backup.recipients.clone() } else { recipients };
+    if let Some(path) = recipients_file {
+        let text = std::fs::read_to_string(&path);
+        let text = text.map_err(|source| CliError::File { path, source })?;
+        recipients.extend(Recipient::all_of_file(&text).map_err(BackupError::from)?);
+    } else if recipients.is_empty() {
+        recipients.clone_from(&config.backup.recipients);
+    }
     let destination = Destination::new(&to, &server::backup::object_store(&config.backup)?)?;
     let clock = Clock::system();
     let taken = Box::pin(back_up(&source, &destination, &recipients, &clock)).await?;
@@ -90,13 +98,13 @@ pub async fn run(backup: Backup) -> Result<(), CliError> {
 fn keygen(file: &Path, output: Output, now: Timestamp) -> Result<(), CliError> {
     let identity = Identity::random().map_err(|error| CliError::Usage(error.to_string()))?;
     let recipient = identity.recipient().to_string();
-    let text = format!("# created: {now}\n# public key: {recipient}\n{}\n", identity.reveal());
     let unwritable = |source| CliError::Unwritable { path: file.to_owned(), source };
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut out = options.open(file).map_err(unwritable)?;
+    let text = identity.to_file(now);
     out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).map_err(unwritable)?;
     output.one(&json!({"recipient": recipient, "identityFile": file}), || recipient.clone());
     Ok(())

@@ -12,10 +12,13 @@ use bech32::{Bech32, Hrp};
 use serde::{Deserialize, Serialize};
 
 use super::derivation::{FileKey, derived};
+use crate::clock::Timestamp;
 use crate::id::fill_random;
 
 const RECIPIENT: &str = "age";
 const IDENTITY: &str = "age-secret-key-";
+/// What stands before the recipient in the file of an identity.
+const COMMENT: &str = "# public key: ";
 const STANZA: &str = "X25519";
 const PURPOSE: &[u8] = b"age-encryption.org/v1/X25519";
 
@@ -47,6 +50,13 @@ pub struct Identity {
 }
 
 impl Recipient {
+    /// The recipients in a file, one a line; in an identity's file they stand in a comment.
+    pub fn all_of_file(text: &str) -> Result<Vec<Self>, KeyError> {
+        let lines = text.lines().map(str::trim);
+        let keys = lines.map(|it| it.strip_prefix(COMMENT).unwrap_or(it));
+        keys.filter(|it| it.starts_with("age1")).map(str::parse).collect()
+    }
+
     /// The stanza that gives the key of a file to this recipient.
     pub(super) fn wrap(&self, file_key: &FileKey) -> Result<String, Unspecified> {
         let ephemeral = Identity::random()?;
@@ -80,6 +90,12 @@ impl Identity {
         self.recipient
     }
 
+    /// The file of the identity, as `age-keygen` writes it.
+    #[must_use]
+    pub fn to_file(&self, now: Timestamp) -> String {
+        format!("# created: {now}\n{COMMENT}{}\n{}\n", self.recipient, self.reveal())
+    }
+
     /// The text of the secret key.
     #[must_use]
     pub fn reveal(&self) -> String {
@@ -96,7 +112,7 @@ impl Identity {
     }
 
     /// The key of a file, where a stanza is for this identity.
-    pub(super) fn unwrap(&self, arguments: &str, body: &[u8]) -> Option<FileKey> {
+    pub(super) fn open(&self, arguments: &str, body: &[u8]) -> Option<FileKey> {
         let share = arguments.strip_prefix(STANZA)?.strip_prefix(' ')?;
         let share = STANDARD_NO_PAD.decode(share).ok()?.try_into().map(Recipient).ok()?;
         let key = shared_key(self, &share, &share, &self.recipient).ok()?;

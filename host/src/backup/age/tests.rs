@@ -24,6 +24,12 @@ fn a_file_of_another_implementation_opens_with_its_identity() {
     let identity = Identity::of_file(&text).expect("an identity");
     assert_eq!(identity.recipient().to_string(), RECIPIENT);
     assert_eq!(identity.reveal(), IDENTITY);
+    let again = identity.to_file(crate::clock::Timestamp::from_millis(0));
+    assert_eq!(Identity::of_file(&again).expect("an identity").reveal(), IDENTITY);
+    let recipients = [again, format!("# ours\n\n{RECIPIENT}\n")];
+    for file in recipients {
+        assert_eq!(Recipient::all_of_file(&file).expect("valid"), [identity.recipient()], "{file}");
+    }
     let content = decrypted(&file, &identity).expect("opens");
     assert_eq!(content, b"waxwing reads what age has written\n");
 }
