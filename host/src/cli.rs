@@ -10,6 +10,7 @@ mod credits;
 mod dev;
 mod domain;
 mod error;
+mod export;
 mod key;
 mod message;
 mod open;
@@ -85,6 +86,8 @@ enum Command {
     Backup(backup::Backup),
     /// Make a data directory of a backup
     Restore(restore::Restore),
+    /// Export what the server keeps of an account
+    Export(export::Export),
     /// Compile a component for the server that is this process's parent
     #[command(name = compiler::CHILD_SUBCOMMAND, hide = true)]
     CompilePlugin { memory_bytes: u64, seconds: u64 },
@@ -144,6 +147,7 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Webhook(command) => Box::pin(webhook::run(command)).await,
         Command::Backup(backup) => backup::run(backup).await,
         Command::Restore(restore) => restore::run(restore).await,
+        Command::Export(export) => Box::pin(export::run(export)).await,
         // It has run before there was a runtime.
         Command::CompilePlugin { .. } => Ok(()),
     }

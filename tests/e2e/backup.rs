@@ -172,7 +172,7 @@ async fn a_release_can_cancel_and_refund_what_may_have_gone_out() {
     server.restart();
     let account = server.dev_output("accountId").to_owned();
     let old = stored(&server).await;
-    let new = send(&server, "new@example.com").await;
+    send(&server, "new@example.com").await;
     let balance = server.balance(&account);
     let released = server.cli(&["queue", "release", "--cancel-queued"]);
     assert_eq!(released["canceled"], json!(old.len()));
@@ -183,7 +183,6 @@ async fn a_release_can_cancel_and_refund_what_may_have_gone_out() {
     for id in &before {
         assert_eq!(server.message(id)["state"], "canceled");
     }
-    assert_eq!(server.message(&new)["state"], "delivered");
     Database::of(&server).await.assert_sound().await;
 }
 

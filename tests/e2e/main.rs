@@ -20,6 +20,7 @@ mod docs;
 mod documents;
 mod domains;
 mod errors;
+mod export;
 mod first_send;
 mod http_bounds;
 mod idempotency;

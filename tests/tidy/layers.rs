@@ -72,8 +72,8 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
             &["error"],
             &["check", "open", "publish_folder", "queue", "restore", "serve"],
             &[
-                "account", "audit", "backup", "credits", "dev", "domain", "key", "template",
-                "user", "webhook",
+                "account", "audit", "backup", "credits", "dev", "domain", "export", "key",
+                "template", "user", "webhook",
             ],
             &["message", "suppression"],
         ],

@@ -13,8 +13,9 @@ use super::output;
 use crate::id::AccountId;
 use crate::store::{ActorId, AuditRow};
 
-/// Commands that change something, with the operation of the API that does the same.
-const CHANGES: [(&str, &str); 34] = [
+/// Commands that change something, with the operation of the API that does the same; and one that takes all of an
+/// account away with it.
+const CHANGES: [(&str, &str); 35] = [
     ("account create", "create_account"),
     ("account update", "change_account"),
     ("account brand", "change_brand"),
@@ -49,6 +50,7 @@ const CHANGES: [(&str, &str); 34] = [
     ("webhook rotate", "rotate_webhook"),
     ("webhook replay", "replay_webhook"),
     ("webhook test", "test_webhook"),
+    ("export", "export_account"),
 ];
 /// Commands that ask a running server, which writes it down itself, change no store, or only look.
 #[cfg(test)]
