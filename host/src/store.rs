@@ -80,7 +80,7 @@ pub use error::StoreError;
 pub use event_kind::EventKind;
 pub use events::EventRow;
 pub use factors::{FactorRow, NewFactor};
-pub use files::{copy_other_file, file_damage};
+pub use files::{copy_other_file, file_damage, free_disk};
 pub use gauges::{FileGauges, Gauges};
 pub use grants::{Granted, NewGrant};
 pub use invitations::{NewInvitation, RecentInvitations};

@@ -56,6 +56,14 @@ impl Destination {
         }
     }
 
+    /// How many copies stand on the disk of the database while a backup is taken.
+    pub(super) fn copies_beside_database(&self) -> u64 {
+        match self {
+            Self::Directory(_) => 1,
+            Self::Bucket(_) => 2,
+        }
+    }
+
     /// Where the archive is written before it has its place.
     pub(super) async fn draft(&self, work: &Path, name: &str) -> Result<PathBuf, BackupError> {
         let file = format!(".{name}{DRAFT}");

@@ -22,6 +22,11 @@ pub enum BackupError {
          `waxwing backup keygen` makes a pair of keys"
     )]
     NoRecipient,
+    /// The backup would take the room that the server needs to accept mail.
+    #[error(
+        "while a backup is taken, {needed} bytes must be free on the disk of {path}, and {free} are; make room"
+    )]
+    Disk { path: PathBuf, needed: u64, free: u64 },
     #[error("{name}: the copy is damaged, and so may be the database ({found}); the backup was not kept")]
     DamagedCopy { name: String, found: String },
     /// The disk, or the object store, did not keep what was written.

@@ -11,8 +11,10 @@ use super::blocking::blocking;
 use super::destination::{self, Destination};
 use super::error::BackupError;
 use crate::clock::{Clock, Timestamp};
-use crate::store::{Store, copy_other_file, file_damage};
+use crate::store::{Store, copy_other_file, file_damage, free_disk};
 
+/// What stays free on the disk of the database, at least.
+const SPARE_BYTES: u64 = 64 << 20;
 /// Directories within directories that are copied.
 const MAX_DEPTH: usize = 8;
 
@@ -59,6 +61,8 @@ pub async fn back_up(
     let path = source.work.clone();
     let work = blocking(move || Work::open(path)).await?;
     let staged = work.path.join("members");
+    let copies = destination.copies_beside_database();
+    refuse_little_room(&work.path, needed_room(source).saturating_mul(copies), free_disk(&staged))?;
     let now = clock.now();
     let schema = copy_databases(source, &staged, clock).await?;
     let name = destination::name(now);
@@ -87,6 +91,22 @@ pub async fn back_up(
     })
     .await?;
     Ok(Taken { name, at: now, bytes, sha256, unpacked_bytes })
+}
+
+/// A copy of the databases is not larger than they are.
+fn needed_room(source: &Source) -> u64 {
+    let files = [&source.database.1, &source.inbox.1];
+    files.iter().filter_map(|it| fs::metadata(it).ok()).map(|it| it.len()).sum()
+}
+
+fn refuse_little_room(path: &Path, copies: u64, free: Option<u64>) -> Result<(), BackupError> {
+    let needed = copies.saturating_add(SPARE_BYTES);
+    match free {
+        Some(free) if free < needed => {
+            Err(BackupError::Disk { path: path.to_owned(), needed, free })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 async fn copy_databases(

@@ -102,3 +102,11 @@ async fn a_backup_that_fails_leaves_nothing_at_its_destination() {
     assert!(fixture.destination.names().await.expect("read").is_empty());
     assert!(!fixture.source.work.exists());
 }
+
+#[test]
+fn a_backup_leaves_the_room_that_the_server_needs_to_accept_mail() {
+    let refuse = |free| refuse_little_room(Path::new("data"), 1_000, free);
+    let needed = 1_000 + SPARE_BYTES;
+    assert!(matches!(refuse(Some(needed - 1)), Err(BackupError::Disk { .. })));
+    assert!(refuse(Some(needed)).is_ok() && refuse(None).is_ok());
+}
