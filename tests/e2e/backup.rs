@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use waxwing_tests::{Launch, Server, binary, until_async};
 
-use crate::fixture::{Database, change, message, run_python};
+use crate::fixture::{Database, message, run_python};
 
 const BOUND: Duration = Duration::from_mins(1);
 
@@ -116,7 +116,7 @@ async fn metric(server: &Server, line: &str) -> bool {
 async fn backed_up_then_delivered(place: &Place) -> (Server, BTreeSet<String>, BTreeSet<String>) {
     let mut server = Server::dev();
     server.terminate();
-    change(&server, "INSERT INTO upkeep (name, value) VALUES ('delivery is held', '0')").await;
+    assert!(server.cli(&["queue", "hold"])["heldFrom"].is_string());
     server.restart();
     let before = send_many(&server, "before", 20).await;
     let mut backup = place.begin(&server);

@@ -70,9 +70,9 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
             &["plugin"],
             &["sync_error"],
             &["error"],
-            &["check", "open", "publish_folder", "queue", "restore", "serve"],
+            &["check", "open", "publish_folder", "restore", "serve"],
             &[
-                "account", "audit", "backup", "credits", "dev", "domain", "export", "key",
+                "account", "audit", "backup", "credits", "dev", "domain", "export", "key", "queue",
                 "template", "user", "webhook",
             ],
             &["message", "suppression"],

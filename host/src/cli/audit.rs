@@ -13,9 +13,9 @@ use super::output;
 use crate::id::AccountId;
 use crate::store::{ActorId, AuditRow};
 
-/// Commands that change something, with the operation of the API that does the same; and one that takes all of an
-/// account away with it.
-const CHANGES: [(&str, &str); 35] = [
+/// Commands that change something, with the operation of the API that does the same where there is one; and one that
+/// takes all of an account away with it.
+const CHANGES: [(&str, &str); 36] = [
     ("account create", "create_account"),
     ("account update", "change_account"),
     ("account brand", "change_brand"),
@@ -51,6 +51,7 @@ const CHANGES: [(&str, &str); 35] = [
     ("webhook replay", "replay_webhook"),
     ("webhook test", "test_webhook"),
     ("export", "export_account"),
+    ("queue hold", "hold_queue"),
 ];
 /// Commands that ask a running server, which writes it down itself, change no store, or only look.
 #[cfg(test)]

@@ -37,6 +37,11 @@ impl Store {
         copy_file(file, into, note).await
     }
 
+    /// Has the next server that starts hold delivery, as after the restore of a backup of that moment.
+    pub async fn hold_delivery(&self, backup: Timestamp) -> Result<(), StoreError> {
+        self.note(NOTE, &backup.millis().to_string()).await
+    }
+
     /// Ends the hold; without effect where there is none.
     pub async fn release_delivery(&self) -> Result<(), StoreError> {
         sql("-- release_delivery\nDELETE FROM upkeep WHERE name = $1")

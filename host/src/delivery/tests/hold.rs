@@ -13,8 +13,7 @@ use crate::management::delivery_hold::{OldMail, Released, release};
 /// A fixture that holds delivery as after the restore of a backup of that moment.
 async fn held_since(server: &MxServer, backup: Timestamp) -> Fixture {
     let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", server)])).await;
-    let note = backup.millis().to_string();
-    fixture.store.note("delivery is held", &note).await.expect("noted");
+    fixture.store.hold_delivery(backup).await.expect("noted");
     fixture.admission.is_held.store(true, Ordering::Relaxed);
     fixture
 }
