@@ -12,10 +12,11 @@ use super::destination::sync;
 use super::error::BackupError;
 use super::make::private_directory;
 
-/// Unpacks an archive into an empty directory.
+/// Unpacks an archive into a directory, which is made where it is missing, and must be empty.
 pub fn unpack(file: &Path, identity: &Identity, into: &Path) -> Result<Manifest, BackupError> {
     let unreadable = |source| BackupError::Archive { path: file.to_owned(), source };
     archive::verify(file, identity).map_err(unreadable)?;
+    private_directory(into).map_err(BackupError::at(into))?;
     let mut directories = BTreeSet::from([into.to_owned()]);
     let manifest = archive::read(file, identity, &mut |name, content| {
         let path = into.join(name);

@@ -53,6 +53,8 @@ pub async fn restore(
     (existing, object_store): (Existing, &ObjectStoreSettings),
     now: Timestamp,
 ) -> Result<Restored, RestoreError> {
+    // Without a slash at its end, behind which a further name would lead into it.
+    let data_dir = data_dir.components().as_path();
     // Held to the end, so that no server starts on a directory that is being moved.
     let _lock = check(data_dir, existing)?;
     let parent = match data_dir.parent() {
@@ -68,16 +70,17 @@ pub async fn restore(
     let unpacked = scratch.path().join("data");
     let manifest = {
         let unpacked = unpacked.clone();
-        blocking(move || {
-            std::fs::create_dir(&unpacked).map_err(BackupError::at(&unpacked))?;
-            unpack(&file, &identity, &unpacked)
-        })
-        .await?
+        blocking(move || unpack(&file, &identity, &unpacked)).await?
     };
     let restored = DataDir::open(&unpacked)?;
     Store::check(&Place::File(restored.database()?)).await?;
     let moved_to = move_aside(data_dir, now)?;
-    std::fs::rename(&unpacked, data_dir).map_err(at(data_dir))?;
+    if let Err(source) = std::fs::rename(&unpacked, data_dir) {
+        if let Some(aside) = &moved_to {
+            std::fs::rename(aside, data_dir).map_err(at(aside))?;
+        }
+        return Err(RestoreError::Io { path: data_dir.to_owned(), source });
+    }
     sync(&parent)?;
     Ok(Restored { backup, manifest, moved_to })
 }

@@ -54,7 +54,6 @@ async fn a_backup_holds_the_database_of_that_moment_and_the_files_beside_it() {
     let later = test_data::open_account(&fixture.store, 5, NOW).await;
 
     let into = fixture.home.path().join("restored");
-    fs::create_dir(&into).expect("made");
     let file = fixture.backups().join(&taken.name);
     let manifest = unpack(&file, &fixture.identity, &into).expect("unpacked");
     let names: Vec<&str> = manifest.members.iter().map(|it| it.name.as_str()).collect();
