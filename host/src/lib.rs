@@ -20,6 +20,7 @@ pub mod plugin;
 pub mod store;
 pub mod trust;
 
+pub mod backup;
 pub mod delivery;
 pub mod journey;
 pub mod management;

@@ -1,5 +1,6 @@
 //! From a configuration to a running server, and back.
 
+pub mod backup;
 mod bounces;
 mod check;
 pub mod cli_settings;
@@ -21,6 +22,7 @@ pub mod plugins;
 mod relay;
 mod reload;
 pub mod resolvers;
+pub mod restore;
 mod service_manager;
 mod settings;
 pub mod shared_plugins;

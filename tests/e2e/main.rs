@@ -3,6 +3,7 @@
 mod fixture;
 
 mod addresses;
+mod backup;
 mod bad_input;
 mod batch;
 mod blanks;
@@ -19,6 +20,7 @@ mod docs;
 mod documents;
 mod domains;
 mod errors;
+mod export;
 mod first_send;
 mod http_bounds;
 mod idempotency;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 
 use super::directory::{self, UnusableDirectory};
+use crate::backup::Source;
 use crate::config;
 use crate::id::fill_random;
 use crate::mail::verp::Verp;
@@ -22,6 +23,9 @@ const TLS: &str = "tls";
 const MASTER_KEY: &str = "master.key";
 const CONTROL: &str = "control.json";
 const IDENTITY: &str = "identity";
+const PLUGIN_STATE: &str = "plugin-state";
+const PLUGINS: &str = "plugins";
+const BACKUP_WORK: &str = "backup-work";
 
 #[derive(Debug, Clone)]
 pub struct DataDir {
@@ -190,6 +194,12 @@ impl DataDir {
         let identity = format!("{:032x}", u128::from_be_bytes(bytes));
         self.write_private(IDENTITY, identity.as_bytes())?;
         Ok(identity)
+    /// The same where a server has run on it before; the directory is not changed.
+    ///
+    /// # Errors
+    /// A server has it.
+    pub fn lock_of_server(&self) -> Result<Option<Lock>, DataDirError> {
+        if self.file(LOCK).is_file() { self.lock().map(Some) } else { Ok(None) }
     }
 
     /// What makes and reads return paths, by the master key.
@@ -325,13 +335,28 @@ impl DataDir {
     /// What the plugin host remembers.
     #[must_use]
     pub fn plugin_state(&self) -> PathBuf {
-        self.file("plugin-state")
+        self.file(PLUGIN_STATE)
     }
 
     /// The operator's plugins.
     #[must_use]
     pub fn plugins(&self) -> PathBuf {
-        self.file("plugins")
+        self.file(PLUGINS)
+    }
+
+    /// What a backup of it holds; what is missing here is made by a start. Of plugins in a directory of their own a backup
+    /// has copies, too, and a restore puts them into this one.
+    pub fn backup_source(&self, own_plugins: Option<PathBuf>) -> Result<Source, DataDirError> {
+        // Without it nothing that is sealed can be opened.
+        self.master_key()?;
+        let files = [MASTER_KEY, PLUGIN_STATE, TLS].map(|name| (name, self.file(name)));
+        let plugins = (PLUGINS, own_plugins.unwrap_or_else(|| self.plugins()));
+        Ok(Source {
+            database: (DATABASE, self.file(DATABASE)),
+            inbox: (INBOX, self.file(INBOX)),
+            files: files.into_iter().chain([plugins]).collect(),
+            work: self.file(BACKUP_WORK),
+        })
     }
 }
 

@@ -25,6 +25,7 @@ pub(super) use migrations::BASELINE;
 pub(super) use postgres::for_server;
 #[cfg(test)]
 pub(super) use purpose::Purpose;
+pub(super) use sqlite::copy as copy_file;
 pub(super) use row::{
     Row, column, inconsistent, json, json_or_empty, moment, moment_or_none, parsed, word,
 };

@@ -23,6 +23,7 @@ const ROUTES: [(&str, &str); 16] = [
     ("GET", "/v1/metrics"),
     ("GET", "/v1/queue"),
     ("GET", "/v1/queue/why?message={id}"),
+    ("POST", "/v1/queue/release"),
     ("GET", "/v1/queue/why?domain=example.com"),
     ("GET", "/v1/decisions"),
     ("GET", "/v1/decisions/{id}"),
