@@ -4,23 +4,30 @@
 
 mod account;
 mod audit;
+mod backup;
 mod check;
 mod credits;
 mod dev;
 mod doctor;
 mod domain;
 mod error;
+mod export;
 mod key;
 mod message;
+mod migrate;
+mod nodes;
 mod open;
 mod output;
 mod plugin;
 mod publish_folder;
 mod queue;
+mod restore;
 mod serve;
+mod shell;
 mod suppression;
 mod sync_error;
 mod template;
+mod top;
 mod user;
 mod webhook;
 
@@ -49,6 +56,8 @@ enum Command {
     Check(check::Check),
     /// Look whether a server is well: what is wrong, why it matters, what to do
     Doctor(doctor::Doctor),
+    /// Move everything from a file of SQLite to PostgreSQL, or back
+    Migrate(migrate::Migrate),
     /// Open, list, show and change accounts
     #[command(subcommand)]
     Account(account::AccountCommand),
@@ -73,15 +82,29 @@ enum Command {
     /// List, show, cancel, retry and resend messages; suppress an address
     #[command(subcommand)]
     Message(message::MessageCommand),
+    /// List the servers that work with the database, and for a day those that are gone
+    Nodes(nodes::Nodes),
     /// Inspect the queue: which destinations have waiting mail, and why
     #[command(subcommand)]
     Queue(queue::QueueCommand),
+    /// Watch the running server: rates, the time of each step, the queue by destination, plugins
+    Top(top::Top),
     /// Put addresses on the list of those that nothing more is sent to, list them, take them off
     #[command(subcommand)]
     Suppression(suppression::SuppressionCommand),
     /// Make, list, change, test and replay webhooks
     #[command(subcommand)]
     Webhook(webhook::WebhookCommand),
+    /// Print the completions of a shell: bash, zsh, fish and others
+    Completions(shell::Completions),
+    /// Write a manual page for each command
+    Man(shell::ManualPages),
+    /// Take an encrypted backup of the server's state, while it runs or not
+    Backup(backup::Backup),
+    /// Make a data directory of a backup
+    Restore(restore::Restore),
+    /// Export what the server keeps of an account
+    Export(export::Export),
     /// Compile a component for the server that is this process's parent
     #[command(name = compiler::CHILD_SUBCOMMAND, hide = true)]
     CompilePlugin { memory_bytes: u64, seconds: u64 },
@@ -129,17 +152,25 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Serve(serve) => Box::pin(serve::run(serve)).await,
         Command::Check(check) => check::run(&check).await,
         Command::Doctor(doctor) => Box::pin(doctor::run(&doctor)).await,
-        Command::Account(command) => account::run(command).await,
-        Command::User(command) => user::run(command).await,
+        Command::Migrate(migrate) => Box::pin(migrate::run(&migrate)).await,
+        Command::Account(command) => Box::pin(account::run(command)).await,
+        Command::User(command) => Box::pin(user::run(command)).await,
         Command::Key(command) => key::run(command).await,
         Command::Template(command) => Box::pin(template::run(command)).await,
         Command::Credits(command) => credits::run(command).await,
         Command::Domain(command) => Box::pin(domain::run(command)).await,
         Command::Plugin(command) => Ok(Box::pin(plugin::run(command)).await?),
-        Command::Message(command) => message::run(command).await,
+        Command::Message(command) => Box::pin(message::run(command)).await,
+        Command::Nodes(command) => nodes::run(&command).await,
         Command::Queue(command) => queue::run(command).await,
+        Command::Top(it) => Box::pin(top::run(it)).await,
         Command::Suppression(command) => suppression::run(command).await,
         Command::Webhook(command) => Box::pin(webhook::run(command)).await,
+        Command::Completions(it) => shell::complete(&it, Cli::command()),
+        Command::Man(it) => shell::manual(&it, Cli::command()),
+        Command::Backup(backup) => backup::run(backup).await,
+        Command::Restore(restore) => restore::run(restore).await,
+        Command::Export(export) => Box::pin(export::run(export)).await,
         // It has run before there was a runtime.
         Command::CompilePlugin { .. } => Ok(()),
     }

@@ -1,6 +1,7 @@
 //! The configuration: one TOML file, every key also as `WAXWING_SECTION__KEY`. Read by `server`
 //! and `cli` only; everything below takes values.
 
+mod backup;
 mod bounces;
 mod changes;
 mod credits;
@@ -15,6 +16,7 @@ mod limits;
 mod listen;
 mod listeners;
 mod log_filter;
+mod node;
 mod people;
 mod plugins;
 mod read;
@@ -28,6 +30,7 @@ mod webhooks;
 
 use std::path::{Path, PathBuf};
 
+pub use backup::Backup;
 pub use bounces::Bounces;
 pub use credits::Credits;
 pub use delivery::{Addresses, Delivery, Route, Security, Smarthost};
@@ -40,6 +43,7 @@ pub use limits::Limits;
 pub use listen::{InvalidListen, Listen, ListenAddresses};
 pub use listeners::{Listener, listeners};
 pub use log_filter::{InvalidLogFilter, LogFilter};
+pub use node::Node;
 pub use people::People;
 pub use plugins::Plugins;
 use read::Written;
@@ -122,6 +126,7 @@ impl Config {
         let mut violations = Violations { broken: Vec::new(), unreadable };
         self.smtp.check(&mut violations);
         self.store.check(&mut violations);
+        self.node.check(&mut violations);
         self.limits.check(&mut violations);
         self.plugins.check(&mut violations);
         self.delivery.check(&mut violations);
@@ -138,6 +143,12 @@ impl Config {
             "health.notify: needs people.mail_key, with which the server sends it",
         );
         self.retention.check(&mut violations);
+        self.backup.check(&mut violations);
+        violations.must_with(
+            &["store.url"],
+            self.backup.to.is_none() || self.store.url.is_none(),
+            "backup.to: not with store.url, because PostgreSQL has backups of its own (pg_dump, pgBackRest)",
+        );
         violations.must(!self.store.data_dir.as_os_str().is_empty(), "store.data_dir: not empty");
         violations.must(
             !self.inbox.enabled || self.inbox.smtp_listen.ip().is_loopback(),

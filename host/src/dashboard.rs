@@ -1,15 +1,17 @@
 //! The web dashboard: pages that the server writes, for people who are logged in. Every page shows what the API shows,
 //! by the same functions; it decides nothing. No page needs a script.
 //!
-//! `guard` stands before each handler: who is it, and is a form from one of our own pages. A role is checked by the
+//! `guard` stands before each handler: who is it, is a form from one of our own pages, and was it sent before. A role is checked by the
 //! function that changes something, and here where that function takes no caller.
 
 mod access;
+mod accounts;
 mod acting;
 mod assets;
 mod audit;
 mod brand;
 mod chart;
+mod cover;
 mod credits;
 mod domain;
 mod domains;
@@ -22,8 +24,10 @@ mod inbox;
 mod keys;
 mod live;
 mod log_in;
+mod log_in_refused;
 mod message;
 mod messages;
+mod once;
 mod ops;
 mod overview;
 mod preview;
@@ -32,6 +36,7 @@ mod refusals;
 mod response;
 mod sending;
 pub mod state;
+mod step_up;
 mod suppressions;
 mod team;
 mod template;
@@ -67,6 +72,10 @@ pub fn router(dashboard: Dashboard) -> Router {
         .route("/theme", post(frame::choose_theme))
         .route("/app", get(overview::show))
         .route("/app/account", post(overview::show_account))
+        .route("/app/accounts", get(accounts::show))
+        .route("/app/accounts/{id}/accept", post(accounts::accept))
+        .route("/app/accounts/{id}/decline", post(accounts::decline))
+        .route("/app/accounts/{id}/leave", get(accounts::confirm).post(accounts::leave))
         .route("/app/messages", get(messages::list))
         .route("/app/messages/{id}", get(message::show))
         .route("/app/messages/{id}/html", get(message::html))

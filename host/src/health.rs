@@ -31,7 +31,7 @@ use crate::clock::Timestamp;
 use turns::Turns;
 use words::span;
 
-pub use finding::{CheckName, Finding, Report, State, Verdict};
+pub use finding::{CheckName, Finding, Report, Scope, State, Verdict};
 pub use turns::Turn;
 pub use world::{
     CertificateView, Egress, HealthSettings, Listener, Live, Naming, ServerView, Tell, World,
@@ -92,9 +92,9 @@ impl Health {
         Self { world, running, seen: Mutex::default(), asked: Notify::new() }
     }
 
-    /// Takes over which checks an earlier start has told of, as [`Self::told`] answered it.
-    pub fn remember(&self, told: &str) {
-        self.seen().turns.remember(told);
+    /// Takes over which checks of a scope an earlier start or another node has told of, as [`Self::told`] answered it.
+    pub fn remember(&self, scope: Scope, told: &str) {
+        self.seen().turns.remember(scope, told);
     }
 
     /// What was found last; the first caller after a start waits until something is.
@@ -150,12 +150,12 @@ impl Health {
         seen.turns.pending().into_iter().filter_map(finding).collect()
     }
 
-    /// Notes that a turn was told; answers what the next start has to know.
+    /// Notes that a turn was told; answers what whoever tells next has to know of the checks of that scope.
     #[must_use]
     pub fn told(&self, check: CheckName, turn: Turn) -> String {
         let mut seen = self.seen();
         seen.turns.told(check, turn);
-        seen.turns.told_names()
+        seen.turns.told_names(check.scope())
     }
 
     async fn run(&self, occasion: Occasion) -> Arc<Report> {
@@ -226,6 +226,8 @@ fn pace(check: CheckName) -> Option<Duration> {
         | CheckName::BlockLists => Some(ASKING_PACE),
         CheckName::Store
         | CheckName::Queue
+        | CheckName::Nodes
+        | CheckName::Backups
         | CheckName::Disk
         | CheckName::Listeners
         | CheckName::Certificate
@@ -259,6 +261,8 @@ fn one(world: &World, check: CheckName) -> BoxFuture<'_, Verdict> {
         CheckName::Store => of_live(world, |live| Box::pin(service::store(world, live))),
         CheckName::Integrity => of_live(world, |live| Box::pin(service::integrity(live))),
         CheckName::Queue => of_live(world, |live| Box::pin(service::queue(world, live))),
+        CheckName::Nodes => of_live(world, |live| Box::pin(service::nodes(live))),
+        CheckName::Backups => of_live(world, |live| Box::pin(service::backups(world, live))),
         CheckName::Disk => Box::pin(machine::disk(world)),
         CheckName::Listeners => Box::pin(ports::listeners(world)),
         CheckName::Certificate => Box::pin(ready(ports::certificate(world))),

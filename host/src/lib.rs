@@ -2,11 +2,13 @@
 
 // Lowest layer first; tests/tidy enforces it (ARCHITECTURE.md, Layers).
 pub mod clock;
+pub mod plural;
 pub mod id;
 
 pub mod domain;
 pub mod fair_share;
 pub mod message;
+pub mod nodes;
 
 pub mod account;
 pub mod credit;
@@ -18,6 +20,7 @@ pub mod plugin;
 pub mod store;
 pub mod trust;
 
+pub mod backup;
 pub mod delivery;
 pub mod journey;
 pub mod management;

@@ -1,5 +1,6 @@
 //! From a configuration to a running server, and back.
 
+pub mod backup;
 mod bounces;
 mod check;
 pub mod cli_settings;
@@ -17,11 +18,15 @@ mod lifecycle;
 mod limits;
 mod listeners;
 pub mod master_key;
+mod membership;
 pub mod plugins;
 mod relay;
 mod reload;
 pub mod resolvers;
+pub mod restore;
+mod service_manager;
 mod settings;
+pub mod shared_plugins;
 pub mod smtp;
 mod start_error;
 mod tasks;

@@ -1,10 +1,12 @@
 //! The command line with `--json`, beside a server that runs: what it changes holds for the very
 //! next request.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use waxwing_tests::{Launch, Server, until_async};
+use waxwing_tests::{Launch, Server, until_async, waxwing};
 
 use crate::fixture::{Database, Template, message, publish, with};
 
@@ -19,6 +21,27 @@ async fn a_system_without_certificate_authorities_is_enough_for_plain_http() {
     assert!(slots.as_array().is_some_and(|it| !it.is_empty()), "{slots}");
     let log = server.log();
     assert!(log.contains("install ca-certificates, or name a file in SSL_CERT_FILE"), "{log}");
+}
+
+#[tokio::test]
+async fn top_shows_what_happens_between_two_looks() {
+    let server = Server::dev();
+    let mut top = waxwing();
+    top.args(["top", "--every", "1", "--json", "--data-dir"]).arg(server.data_dir());
+    let mut top = top.stdout(Stdio::piped()).spawn().expect("it starts");
+    let output = BufReader::new(top.stdout.take().expect("a pipe"));
+    let mut looks = output
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(&line.expect("a line")).expect("a line of JSON"));
+    let first = looks.next().expect("a look");
+    assert!(first["waiting"].is_number() && first["queue"].is_array(), "{first}");
+    server.send(server.key(), &message("ada@example.com")).await.message_id();
+    let accept = looks.take(60).map(|it| it["steps"][0].clone());
+    let found = accept.into_iter().find(|it| it["perSecond"].as_f64() > Some(0.0));
+    top.kill().expect("it still looks");
+    top.wait().expect("it has ended");
+    let found = found.expect("a look in which a message was accepted");
+    assert!(found["step"] == "accept" && found["p99Seconds"].is_number(), "{found}");
 }
 
 #[test]
@@ -482,4 +505,23 @@ fn check_refuses_what_serve_refuses_and_makes_nothing() {
         }
         drop(std::fs::remove_dir_all(path("data")));
     }
+}
+
+#[test]
+fn the_server_of_a_file_is_its_only_node_for_as_long_as_it_runs() {
+    let mut server = Server::dev();
+    let shown = |server: &Server| {
+        let nodes = server.cli(&["nodes"]);
+        let all = nodes.as_array().expect("a list");
+        let [node] = all.as_slice() else { unreachable!("one node: {nodes}") };
+        (node["state"].as_str().expect("a text").to_owned(), node["shares"].clone())
+    };
+    assert_eq!(shown(&server), ("live".to_owned(), 64.into()));
+    server.kill9();
+    assert_eq!(shown(&server), ("gone".to_owned(), 0.into()));
+    server.restart();
+    assert_eq!(shown(&server), ("live".to_owned(), 64.into()));
+    assert!(server.cli_text(&["nodes"]).contains("64 of 64 shares"));
+    assert!(server.terminate().success());
+    assert_eq!(shown(&server).0, "gone");
 }

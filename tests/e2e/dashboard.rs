@@ -3,8 +3,10 @@
 mod access;
 mod audit;
 mod browser;
+mod consent;
 mod domains;
 mod editor;
+mod forms;
 mod mailing;
 mod guard;
 mod live;

@@ -3,6 +3,7 @@
 mod fixture;
 
 mod addresses;
+mod backup;
 mod bad_input;
 mod batch;
 mod blanks;
@@ -19,6 +20,7 @@ mod docs;
 mod documents;
 mod domains;
 mod errors;
+mod export;
 mod first_send;
 mod health;
 mod http_bounds;
@@ -28,9 +30,12 @@ mod limits;
 mod mail;
 mod management;
 mod messages;
+mod migrate;
+mod monitoring;
 mod openapi_fuzz;
 mod ops;
 mod order_of_checks;
+mod packaging;
 mod plugin_tools;
 mod plugin_languages;
 mod plugins;

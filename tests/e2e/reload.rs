@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
-use waxwing_tests::{Account, Launch, Server, until};
+use waxwing_tests::{Account, Launch, Server, until, until_async};
 
 use crate::fixture::message;
 
@@ -16,7 +16,8 @@ const BEGINNING: &str = "[inbox]\nsmtp_listen = \"127.0.0.1:0\"\n\
                          header_seconds = 600\n";
 const READ: &str = "configuration reloaded";
 const LATER: &str = "these keys of the configuration take effect after a restart";
-const BROKEN: &str = "the configuration was not reloaded because it has faults; limits, routes and all other settings stay as they were";
+const BROKEN: &str =
+    "the configuration was not reloaded because it has faults; all settings stay as they were";
 
 /// A server with a file of configuration, and the relay at a free port.
 fn server() -> (Server, Account) {
@@ -90,6 +91,26 @@ async fn a_lower_rate_holds_at_once_and_a_new_address_is_named() {
     too_large.assert_refused(413, "PAYLOAD_TOO_LARGE");
     let log = server.log();
     assert!(!log.contains(&account.key), "no key in the log");
+}
+
+#[tokio::test]
+async fn levels_by_module_hold_at_once_for_what_is_logged_from_then_on() {
+    let (server, account) = server();
+    let quiet = change(&server, &[("format = \"json\"", "format = \"json\"\nfilter = \"warn\"")]);
+    // Its own line is of level INFO: the filter holds as soon as a request is not logged any more.
+    until_async("the filter holds", SOON, async || {
+        let before = server.log().len();
+        send(&server, &account).await;
+        (server.log().len() == before).then_some(())
+    })
+    .await;
+    let by_module = ("filter = \"warn\"", "filter = \"warn,waxwing::api=info\"");
+    change(&server, &[by_module]);
+    until_async("requests are logged again", SOON, async || {
+        send(&server, &account).await;
+        server.log().get(quiet..)?.contains("\"request\"").then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]

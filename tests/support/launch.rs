@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -68,6 +69,18 @@ impl Launch {
         self
     }
 
+    /// As a service manager starts it, which listens at `socket` and wants a sign of life within this time.
+    #[must_use]
+    pub fn watched_at(mut self, socket: &Path, within: Duration) -> Self {
+        for (name, value) in [
+            ("NOTIFY_SOCKET", socket.display().to_string()),
+            ("WATCHDOG_USEC", within.as_micros().to_string()),
+        ] {
+            self.environment.push((name.to_owned(), value));
+        }
+        self
+    }
+
     /// Gives it so few file descriptors.
     #[must_use]
     pub fn with_open_files(mut self, most: u32) -> Self {
@@ -121,6 +134,7 @@ impl Launch {
 }
 
 /// The binary under test, free of the configuration of whoever runs the tests.
+#[must_use]
 pub fn waxwing() -> Command {
     clean(Command::new(Seed::of_this_build().binary()))
 }

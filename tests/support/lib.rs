@@ -27,7 +27,7 @@ pub use binary::binary;
 pub use documents::{Document, documents, workspace};
 pub use domains::{Domain, Record, name_server};
 pub use inbox::Mail;
-pub use launch::Launch;
+pub use launch::{Launch, waxwing};
 pub use receiver::{Conduct, Posted, Receiver};
 pub use server::{Server, http_client};
 pub use smtp::{Port, Smtp, SmtpReply};

@@ -72,6 +72,17 @@ pub async fn metrics(State(api): State<Api>) -> Response {
     ([(header::CONTENT_TYPE, format)], api.metrics.render()).into_response()
 }
 
+/// What `/metrics` shows, at the address of the API and wherever that listens: for an operator.
+#[utoipa::path(get, path = "/v1/metrics", operation_id = "show_metrics", tag = "health",
+    security(("apiKey" = [])),
+    responses(
+        (status = 200, description = "Prometheus text format", body = String,
+         content_type = "text/plain"),
+        super::shapes::OperatorReadRefusals))]
+pub async fn show_metrics(_: Operator, api: State<Api>) -> Response {
+    metrics(api).await
+}
+
 /// Sets the gauges of the store. What cannot be read is not a number, rather than what it last was.
 async fn measure_store(api: &Api) {
     let gauges = api.store.gauges(api.clock.now()).await;

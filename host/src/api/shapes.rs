@@ -10,6 +10,7 @@ mod health;
 mod key;
 mod management;
 mod message;
+mod node;
 mod operator;
 mod page;
 mod plan;
@@ -39,12 +40,14 @@ pub use management::{
     ChangeAccount, ChangeKey, ChangeOwnAccount, CreateAccount, CreateGrant, CreateKey,
 };
 pub use message::{Attempt, AttemptList, Event, EventList, Message, MessagePage, MessageSummary};
+pub use node::{Node, NodeList};
 pub use operator::{DecisionRecord, Installed, LogPage, Slot, SlotSettings};
 pub use page::{Listing, Page};
 pub use plan::PlanList;
 pub use problem::{Fault, Problem};
 pub use queue::{
-    Audience, QueuePage, QueuedDomain, QueuedGroup, QueuedMessage, RetriedDestination, WhyQueued,
+    Audience, OldMail, QueuePage, QueuedDomain, QueuedGroup, QueuedMessage, ReleasedQueue,
+    RetriedDestination, WhyQueued,
 };
 pub use reference::{
     Archive, Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit,
@@ -52,8 +55,9 @@ pub use reference::{
 };
 pub use refusals::{
     AuthorReadRefusals, AuthorRefusals, BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals,
-    OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals, ResendRefusals,
-    SettingsRefusals, StateRefusals, TeamRefusals, TestRecipientRefusals, UserRefusals,
+    OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals, RemoveUserRefusals,
+    ResendRefusals, SettingsRefusals, StateRefusals, TeamRefusals, TestRecipientRefusals,
+    UserRefusals,
 };
 pub use request::{
     AccountQuery, AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,
@@ -66,9 +70,7 @@ pub use suppression::{
     DeletedSuppression, RestoreSuppressions, Suppression, SuppressionKind, SuppressionPage,
     SuppressionResult, SuppressionResults,
 };
-pub use team::{
-    ChangeMember, InviteMember, RemovedMember, TeamInvitation, TeamList, TeamMember,
-};
+pub use team::{ChangeMember, InviteMember, RemovedMember, TeamInvitation, TeamList, TeamMember};
 pub use template::{
     CreateTemplate, DeletedTemplate, DuplicateTemplate, PreviewTemplate, PublishTemplate,
     PublishedTemplate, RollbackTemplate, SnippetLanguage, Template, TemplateDiff, TemplateImport,

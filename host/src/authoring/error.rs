@@ -7,6 +7,7 @@ use super::breaking::BreakingChange;
 use super::finding::Finding;
 use crate::journey::accept::refusal::{Fault, Refusal, Refused};
 use crate::plugin::CallFailure;
+use crate::plural::plural;
 use crate::store::StoreError;
 use crate::template::kind::TemplateKind;
 use crate::template::locale::{InvalidLocale, LocaleTag};
@@ -63,9 +64,10 @@ pub enum AuthoringError {
     Unfit { slug: Slug, findings: Vec<Finding> },
     /// Sends that are accepted today would be refused.
     #[error(
-        "publishing `{slug}` would break senders ({}); {sent} messages were sent with it in the last 30 days. \
+        "publishing `{slug}` would break senders ({}); {sent} {} sent with it in the last 30 days. \
          Change the template, or publish it with `force` (`--force` of the command) once its senders are ready",
-        breaking_in_words(.changes)
+        breaking_in_words(.changes),
+        plural(*.sent, "message was", "messages were")
     )]
     Breaking { slug: Slug, changes: Vec<BreakingChange>, sent: u64 },
     #[error(

@@ -13,8 +13,9 @@ use super::output;
 use crate::id::AccountId;
 use crate::store::{ActorId, AuditRow};
 
-/// Commands that change something, with the operation of the API that does the same.
-const CHANGES: [(&str, &str); 34] = [
+/// Commands that change something, with the operation of the API that does the same where there is one; and one that
+/// takes all of an account away with it.
+const CHANGES: [(&str, &str); 36] = [
     ("account create", "create_account"),
     ("account update", "change_account"),
     ("account brand", "change_brand"),
@@ -49,14 +50,18 @@ const CHANGES: [(&str, &str); 34] = [
     ("webhook rotate", "rotate_webhook"),
     ("webhook replay", "replay_webhook"),
     ("webhook test", "test_webhook"),
+    ("export", "export_account"),
+    ("queue hold", "hold_queue"),
 ];
-/// Commands that ask a running server, which writes it down itself, change no store, or only look.
+/// Commands that ask a running server, which writes it down itself, change no store, move it as it is, or only look.
 #[cfg(test)]
-const NO_CHANGES: [&str; 60] = [
+const NO_CHANGES: [&str; 68] = [
     "account list",
     "account show",
+    "backup keygen",
     "check",
     "compile-plugin",
+    "completions",
     "credits show",
     "dev",
     "doctor",
@@ -64,12 +69,15 @@ const NO_CHANGES: [&str; 60] = [
     "domain records",
     "domain show",
     "key list",
+    "man",
     "message attempts",
     "message events",
     "message list",
     "message raw",
     "message resend",
     "message show",
+    "nodes",
+    "migrate",
     "plugin activate",
     "plugin bench",
     "plugin build",
@@ -93,7 +101,9 @@ const NO_CHANGES: [&str; 60] = [
     "plugin test",
     "plugin verify",
     "queue list",
+    "queue release",
     "queue why",
+    "restore",
     "serve",
     "suppression list",
     "suppression show",
@@ -109,6 +119,7 @@ const NO_CHANGES: [&str; 60] = [
     "template show",
     "template types",
     "template versions",
+    "top",
     "user list",
     "webhook deliveries",
     "webhook list",

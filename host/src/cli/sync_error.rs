@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::plugin::OnlineError;
 use crate::authoring::archive::ArchiveError;
 use crate::authoring::error::{AuthoringError, FolderError};
+use crate::plural::plural;
 use crate::server::data_dir::DataDirError;
 use crate::store::StoreError;
 
@@ -42,7 +43,7 @@ pub enum SyncError {
         "there are no templates: a template is a folder with a template.toml; name the folder that these are in"
     )]
     Empty,
-    #[error("{files} files differ from the server")]
+    #[error("{files} {} from the server", plural(*.files, "file differs", "files differ"))]
     Differs { files: usize },
     /// Nobody knows whether something differs.
     #[error(transparent)]

@@ -1,6 +1,7 @@
 //! What differs between two configurations, and what a running server takes of another one. Keys are
 //! named and values are not: some are secrets.
 
+use super::backup::Backup;
 use super::bounces::Bounces;
 use super::credits::Credits;
 use super::delivery::Delivery;
@@ -9,6 +10,7 @@ use super::domains::Domains;
 use super::health::Health;
 use super::http::Http;
 use super::limits::Limits;
+use super::node::Node;
 use super::people::People;
 use super::plugins::Plugins;
 use super::retention::Retention;
@@ -45,7 +47,8 @@ impl Config {
             private_key, message_bytes, recipients, connections, connections_per_ip, memory_bytes,
             login_seconds, idle_seconds, data_seconds, insufficient_balance, bare_newline
         }
-        store: Store { data_dir, url, template_memory_bytes }
+        store: Store { data_dir, url, master_key_file, template_memory_bytes }
+        node: Node { name, renew_s, hold_s }
         delivery: Delivery {
             route, port, smarthosts, rules, destinations, concurrent, memory_bytes, connections,
             messages_per_connection, messages_per_minute, local_addresses, addresses, allow_private,
@@ -78,6 +81,10 @@ impl Config {
             compile_seconds, sample_every, samples_kept, sample_days, impact_calls
         }
         retention: Retention { content_days, message_days }
+        backup: Backup {
+            to, every_s, keep, recipients, s3_endpoint, s3_region, s3_access_key_id,
+            s3_secret_access_key_file
+        }
         limits: Limits {
             sends_per_second, send_burst, failed_logins, body_bytes, body_seconds,
             body_memory_bytes, connections, connections_per_ip, header_seconds, write_seconds,
@@ -87,9 +94,9 @@ impl Config {
     }
 
     /// This configuration with what a running server takes of another one: the limits of both listeners,
-    /// and the routes.
+    /// the routes, and what is logged.
     #[must_use]
-    pub fn with_limits_and_routes_of(&self, new: &Self) -> Self {
+    pub fn reloaded_from(&self, new: &Self) -> Self {
         let new = new.clone();
         Self {
             limits: new.limits,
@@ -118,6 +125,7 @@ impl Config {
                 messages_per_minute: new.delivery.messages_per_minute,
                 ..self.delivery.clone()
             },
+            log: Log { filter: new.log.filter, ..self.log },
             ..self.clone()
         }
     }

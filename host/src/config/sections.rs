@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::backup::Backup;
 use super::bounces::Bounces;
 use super::credits::Credits;
 use super::delivery::Delivery;
@@ -13,6 +14,7 @@ use super::health::Health;
 use super::http::Http;
 use super::limits::Limits;
 use super::log_filter::LogFilter;
+use super::node::Node;
 use super::people::People;
 use super::plugins::Plugins;
 use super::retention::Retention;
@@ -30,6 +32,8 @@ pub struct Config {
     pub smtp: Smtp,
     /// Where the server keeps its data.
     pub store: Store,
+    /// This server among those that share a database. With a file there is one, and it has all the work.
+    pub node: Node,
     /// How messages leave: routes, smarthosts, and how gently destinations are treated.
     pub delivery: Delivery,
     /// The listener for bounces and complaints, and how long they suppress an address.
@@ -52,6 +56,8 @@ pub struct Config {
     pub plugins: Plugins,
     /// How long messages are kept. 0 days mean for ever: the disk fills up then. The ledger is always kept.
     pub retention: Retention,
+    /// Backups: whether the server takes them by itself, where they are kept, and who can open them.
+    pub backup: Backup,
     /// What one client, one account and all clients together may use of the HTTP API.
     pub limits: Limits,
     /// The log.

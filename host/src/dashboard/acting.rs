@@ -20,7 +20,7 @@ pub async fn begin(
         Ok(()) => Ok(to("/app")),
         Err(ActingError::NoOperator) => Err(Failure::Missing),
         Err(error @ ActingError::StepUp) => {
-            visitor.step_up(&dashboard, &format!("/ops/accounts/{account}"))?;
+            visitor.step_up_for(&dashboard, &sent.form)?;
             Err(Failure::Forbidden(sentence(&error.to_string())))
         }
         Err(ActingError::Store(error)) => Err(error.into()),

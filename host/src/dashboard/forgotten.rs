@@ -9,7 +9,7 @@ use http::StatusCode;
 
 use super::frame::Cover;
 use super::guard::{Guest, GuestForm};
-use super::log_in::status;
+use super::log_in_refused::{status, with_retry_after};
 use super::response::{Failure, page, sentence, with_status};
 use super::state::Dashboard;
 use crate::api::server_mail::{MailError, SystemEmail};
@@ -60,7 +60,7 @@ pub async fn send(
         let status = status(&error)?;
         answer.is_sent = false;
         answer.fault = Some(sentence(&error.to_string()));
-        return with_status(status, &answer);
+        return Ok(with_retry_after(with_status(status, &answer)?, &error));
     }
     let (mailed, ()) =
         tokio::join!(mail(&dashboard, &answer.email, &guest), tokio::time::sleep(ANSWER_TIME));

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use http_body_util::{BodyExt, Limited};
+use bytes::BytesMut;
+use http_body_util::BodyExt;
 
 use super::response::Failure;
+use crate::api::body;
 
 /// No form of a page is larger, but for those with the source of a template.
 const MAX_FORM_BYTES: usize = 64 << 10;
@@ -16,15 +18,22 @@ const FORM_TIME: Duration = Duration::from_secs(10);
 pub struct Form(Vec<(String, String)>);
 
 impl Form {
-    pub async fn read(body: Body) -> Result<Self, Failure> {
-        let read = Limited::new(body, MAX_FORM_BYTES).collect();
-        let too_large = || Failure::Invalid("A form has at most 64 KiB.".to_owned());
-        let bytes = match tokio::time::timeout(FORM_TIME, read).await {
-            Ok(Ok(collected)) => collected.to_bytes(),
-            Ok(Err(_)) => return Err(too_large()),
-            Err(_) => return Err(Failure::Invalid("The form did not arrive in time.".to_owned())),
-        };
-        Ok(Self::parse(&bytes))
+    /// Reads a form; of one that is too large also the rest, so that the browser sees why it is refused.
+    pub async fn read(mut body: Body) -> Result<Self, Failure> {
+        match tokio::time::timeout(FORM_TIME, up_to_the_bound(&mut body)).await {
+            Ok(Ok(Some(bytes))) => Ok(Self::parse(&bytes)),
+            Ok(Ok(None)) => {
+                body::drain(body).await;
+                let message = format!(
+                    "What was typed into this form is larger than {} KiB, the most that the server takes here. Nothing was \
+                     changed. Go back, and send less of it at one time.",
+                    MAX_FORM_BYTES >> 10
+                );
+                Err(Failure::TooLarge(message))
+            }
+            Ok(Err(_)) => Err(Failure::Invalid("The form broke off before its end.".to_owned())),
+            Err(_) => Err(Failure::Invalid("The form did not arrive in time.".to_owned())),
+        }
     }
 
     pub fn of_query(query: Option<&str>) -> Self {
@@ -50,6 +59,17 @@ impl Form {
         self.0.iter().filter(move |(it, _)| it == name).map(|(_, value)| value.as_str())
     }
 
+    /// All fields, in their order.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Takes a field out; none where it was not sent.
+    pub fn take(&mut self, name: &str) -> Option<String> {
+        let at = self.0.iter().position(|(it, _)| it == name)?;
+        Some(self.0.remove(at).1)
+    }
+
     /// A path of the dashboard to go to; no other site.
     pub fn path(&self, name: &str) -> String {
         let path = self.get(name);
@@ -62,6 +82,19 @@ impl Form {
     }
 }
 
+/// The bytes of a form; none where there are more than a form may have.
+async fn up_to_the_bound(body: &mut Body) -> Result<Option<BytesMut>, axum::Error> {
+    let mut bytes = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        if bytes.len() + data.len() > MAX_FORM_BYTES {
+            return Ok(None);
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(Some(bytes))
+}
+
 /// A query string of these pairs, without those that are empty.
 pub fn query<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
@@ -72,6 +105,17 @@ pub fn query<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_form_of_the_bound_is_read_and_a_larger_one_is_named() {
+        let form = |length: usize| Body::from(format!("a={}", "x".repeat(length - 2)));
+        let read = Form::read(form(MAX_FORM_BYTES)).await.expect("read");
+        assert_eq!(read.get("a").len(), MAX_FORM_BYTES - 2);
+        let Err(Failure::TooLarge(message)) = Form::read(form(MAX_FORM_BYTES + 1)).await else {
+            unreachable!("it is too large");
+        };
+        assert!(message.contains("64 KiB"), "{message}");
+    }
 
     #[test]
     fn nobody_is_led_to_another_site() {

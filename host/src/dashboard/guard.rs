@@ -4,21 +4,25 @@ use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::form::{self, Form};
 use super::live::Asked;
-use super::response::{Failure, to};
+use super::log_in_refused::{status, with_retry_after};
+use super::once;
+use super::response::{Failure, sentence, to};
 use super::state::Dashboard;
+use super::step_up::{self, StepUpPage};
 pub use super::theme::Theme;
-use crate::account::AccountState;
 use crate::account::role::Role;
 use crate::api::{body, request_context};
 use crate::id::AccountId;
-use crate::people::{Membership, Origin, Person, SESSION_LIFE, Secret, SeenBy};
+use crate::people::{LogInError, Membership, Origin, Person, SESSION_LIFE, Secret, SeenBy};
 
 const SESSION: &str = "__Host-waxwing";
 const THEME: &str = "__Host-theme";
+/// The page of the accounts that a person is in, or invited to.
+pub const OWN_ACCOUNTS: &str = "/app/accounts";
 const SUSPENDED: &str = "The account is suspended: its pages show what there is and change nothing. Ask the operator of \
                          this server, who resumes it.";
 
@@ -79,7 +83,7 @@ pub struct GuestForm {
 pub async fn from_own_pages(request: Request, next: Next) -> Response {
     // What a handler refuses is a page, too.
     let theme = Theme::of_cookie(cookie(request.headers(), THEME));
-    theme.within(let_through(request, next)).await
+    theme.within(once::within(let_through(request, next))).await
 }
 
 async fn let_through(request: Request, next: Next) -> Response {
@@ -146,13 +150,9 @@ impl Visitor {
     /// The account that the session shows.
     ///
     /// # Errors
-    /// The person has none.
+    /// The person is in none: leads to the page that says so, where invitations are answered.
     pub fn membership(&self) -> Result<&Membership, Failure> {
-        self.person.membership.as_ref().ok_or_else(|| {
-            let message = "You are in no account of this server. Its operator gives you a role in one with \
-                           `waxwing user role`.";
-            Failure::Forbidden(message.to_owned())
-        })
+        self.person.membership.as_ref().ok_or_else(|| to(OWN_ACCOUNTS).into())
     }
 
     pub fn account(&self) -> Result<AccountId, Failure> {
@@ -164,11 +164,8 @@ impl Visitor {
     }
 
     /// Whether the account that the session shows is suspended. The API then answers nothing at all; the pages only show.
-    pub async fn is_suspended(&self, dashboard: &Dashboard) -> Result<bool, Failure> {
-        let Some(membership) = &self.person.membership else { return Ok(false) };
-        let row =
-            dashboard.api.store.account(membership.account, dashboard.api.clock.now()).await?;
-        Ok(row.account.state == AccountState::Suspended)
+    pub fn is_suspended(&self) -> bool {
+        self.person.membership.as_ref().is_some_and(|it| it.is_suspended)
     }
 
     /// Writes a change of the account that the session shows into the audit log.
@@ -183,12 +180,49 @@ impl Visitor {
         Ok(())
     }
 
-    /// Asks for the password again where it was given some time ago, and comes back to `path`.
+    /// Asks for the password again where it was given some time ago, and comes back to the page `path`. A form is not
+    /// a page: [`Self::step_up_for`] keeps what was typed.
     pub fn step_up(&self, dashboard: &Dashboard, path: &str) -> Result<(), Failure> {
         if self.person.is_verified(dashboard.people.clock.now()) {
             return Ok(());
         }
         Err(to(&format!("/app/verify?{}", form::query([("next", path)]))).into())
+    }
+
+    /// Asks for the password again where it was given some time ago, and then goes on with the form.
+    pub fn step_up_for(&self, dashboard: &Dashboard, form: &Form) -> Result<(), Failure> {
+        if self.person.is_verified(dashboard.people.clock.now()) {
+            return Ok(());
+        }
+        let question = self.step_up_page().before(&self.guest.path, form);
+        Err(question.answer(StatusCode::FORBIDDEN)?.into())
+    }
+
+    /// The question for the password.
+    pub fn step_up_page(&self) -> StepUpPage {
+        StepUpPage::new(self.guest.theme, self.secret.form_token(), self.person.user.has_factor)
+    }
+
+    /// Takes the password that a form of [`Self::step_up_page`] brings, out of it, and the code.
+    async fn verify(&mut self, dashboard: &Dashboard, form: &mut Form) -> Result<(), Failure> {
+        let Some(password) = form.take(step_up::PASSWORD) else { return Ok(()) };
+        let code = form.take(step_up::CODE).unwrap_or_default();
+        let given = (password.as_str(), code.as_str());
+        let people = &dashboard.people;
+        let Err(error) = people.step_up(&self.person, given, &self.guest.from).await else {
+            self.person.session.verified_at = people.clock.now();
+            return Ok(());
+        };
+        let fault = match &error {
+            LogInError::Wrong => "The password is not right.".to_owned(),
+            LogInError::WrongCode
+            | LogInError::Over
+            | LogInError::TooMany(_)
+            | LogInError::Password(_)
+            | LogInError::Store(_) => sentence(&error.to_string()),
+        };
+        let again = self.step_up_page().before(&self.guest.path, form).with_fault(fault);
+        Err(with_retry_after(again.answer(status(&error)?)?, &error).into())
     }
 }
 
@@ -224,7 +258,7 @@ impl FromRequestParts<Dashboard> for Visitor {
             && let Some(person) = dashboard.people.person(&secret, guest.from.ip, by).await?
         {
             let visitor = Self { person, secret, guest };
-            if changes_account(parts) && visitor.is_suspended(dashboard).await? {
+            if changes_account(parts) && visitor.is_suspended() {
                 return Err(Failure::Forbidden(SUSPENDED.to_owned()));
             }
             return Ok(visitor);
@@ -243,13 +277,22 @@ impl FromRequest<Dashboard> for Submitted {
 
     async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self, Failure> {
         let (mut parts, body) = request.into_parts();
-        let visitor = Visitor::from_request_parts(&mut parts, dashboard).await?;
-        let form = Form::read(body).await?;
-        if visitor.secret.is_form_token(form.get("form")) {
-            Ok(Self { visitor, form })
-        } else {
-            Err(Failure::ForeignForm)
+        let visitor = Visitor::from_request_parts(&mut parts, dashboard).await;
+        let mut visitor = match visitor {
+            Ok(visitor) => visitor,
+            Err(failure) => {
+                body::drain(body).await;
+                return Err(failure);
+            }
+        };
+        let mut form = Form::read(body).await?;
+        if !visitor.secret.is_form_token(form.get("form")) {
+            return Err(Failure::ForeignForm);
         }
+        visitor.verify(dashboard, &mut form).await?;
+        let account = visitor.person.membership.as_ref().map(|it| it.account);
+        once::take(dashboard, account, &visitor.guest.path, &form).await?;
+        Ok(Self { visitor, form })
     }
 }
 

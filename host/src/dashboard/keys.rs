@@ -17,6 +17,7 @@ use crate::account::role::Role;
 use crate::clock::Timestamp;
 use crate::id::KeyId;
 use crate::management::keys::{self, Grantor, KeyError, NewKey, OwnKey};
+use crate::plural::plural;
 
 const LINES: u32 = 100;
 
@@ -77,11 +78,13 @@ struct DeactivatePage {
 impl KeyLine {
     fn of(key: &ApiKey, now: Timestamp) -> Self {
         let when = |at| When::of(at, now);
-        let limit = |what: &str, count: usize| (count > 0).then(|| format!("{count} {what}"));
+        let limit = |count: usize, one: &str, several: &str| {
+            (count > 0).then(|| format!("{count} {}", plural(count, one, several)))
+        };
         let limits = [
-            limit("domains", key.domains.len()),
-            limit("templates", key.templates.len()),
-            limit("networks", key.networks.len()),
+            limit(key.domains.len(), "domain", "domains"),
+            limit(key.templates.len(), "template", "templates"),
+            limit(key.networks.len(), "network", "networks"),
         ];
         let scopes: Vec<&str> = key.scopes.iter().map(|it| it.as_str()).collect();
         Self {
@@ -144,7 +147,7 @@ pub async fn create(
     let (api, membership) = (&dashboard.api, visitor.membership()?);
     let chosen: Vec<Scope> = form.all("scope").filter_map(|it| it.parse().ok()).collect();
     if chosen.contains(&Scope::Admin) {
-        visitor.step_up(&dashboard, "/app/keys/new")?;
+        visitor.step_up_for(&dashboard, &form)?;
     }
     let mode = if form.get("mode") == "test" { Mode::Test } else { Mode::Live };
     let new = NewKey {

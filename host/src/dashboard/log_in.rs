@@ -10,6 +10,7 @@ use super::frame::Cover;
 use super::guard::{
     Guest, GuestForm, Submitted, Visitor, keeps_cookies, with_session, without_session,
 };
+use super::log_in_refused::{status, with_retry_after};
 use super::response::{Failure, page, sentence, to, with_status};
 use super::state::Dashboard;
 use crate::people::{LogInError, LoggedIn};
@@ -82,7 +83,10 @@ pub async fn password(
             let (cover, step) = (Cover::of(&guest), step.reveal());
             page(&CodePage { cover, step, next, fault: None })
         }
-        Err(error) => again(status(&error)?, sentence(&error.to_string())),
+        Err(error) => {
+            let answer = again(status(&error)?, sentence(&error.to_string()))?;
+            Ok(with_retry_after(answer, &error))
+        }
     }
 }
 
@@ -103,7 +107,8 @@ pub async fn code(
                     &LogInPage { cover, email: String::new(), next, fault },
                 );
             }
-            with_status(status, &CodePage { cover, step, next, fault })
+            let answer = with_status(status, &CodePage { cover, step, next, fault })?;
+            Ok(with_retry_after(answer, &error))
         }
     }
 }
@@ -148,21 +153,4 @@ fn over(cover: Cover, status: StatusCode) -> Result<Response, Failure> {
                  has printed beside it.";
     let (email, next) = (String::new(), "/app".to_owned());
     with_status(status, &LogInPage { cover, email, next, fault: Some(fault.to_owned()) })
-}
-
-/// With which status the form is shown again.
-pub fn status(error: &LogInError) -> Result<StatusCode, Failure> {
-    Ok(match error {
-        LogInError::Wrong | LogInError::WrongCode | LogInError::Over => {
-            StatusCode::UNPROCESSABLE_ENTITY
-        }
-        LogInError::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
-        LogInError::Password(crate::people::PasswordError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
-        LogInError::Password(_) => StatusCode::UNPROCESSABLE_ENTITY,
-        LogInError::Store(_) => {
-            return Err(Failure::Unavailable(
-                "The store cannot be read now. Try again.".to_owned(),
-            ));
-        }
-    })
 }

@@ -9,10 +9,10 @@ use super::access::{EnrolmentView, RecoveryPage};
 use super::form::Form;
 use super::frame::{Cover, Frame, Place};
 use super::guard::{Submitted, Theme, Visitor};
-use super::log_in::status;
+use super::log_in_refused::{status, with_retry_after};
 use super::response::{Failure, page, sentence, to, with_status};
 use super::state::Dashboard;
-use super::words::{When, browser};
+use super::words::{When, browser, counted};
 use crate::clock::Timestamp;
 use crate::id::SessionId;
 use crate::people::{Enrolment, FactorError, LogInError};
@@ -35,7 +35,8 @@ struct ProfilePage {
     frame: Frame,
     sessions: Vec<SessionLine>,
     has_factor: bool,
-    codes_left: u32,
+    /// As in `9 recovery codes are`.
+    codes_left: String,
     fault: Option<String>,
 }
 
@@ -44,15 +45,6 @@ struct ProfilePage {
 struct FactorPage {
     frame: Frame,
     enrolment: EnrolmentView,
-    fault: Option<String>,
-}
-
-#[derive(Template)]
-#[template(path = "app/verify.html")]
-struct VerifyPage {
-    frame: Frame,
-    has_factor: bool,
-    next: String,
     fault: Option<String>,
 }
 
@@ -93,7 +85,10 @@ async fn profile(dashboard: &Dashboard, visitor: &Visitor) -> Result<ProfilePage
     Ok(ProfilePage {
         sessions: sessions.into_iter().rev().map(|row| SessionLine::of(row, this, now)).collect(),
         has_factor: person.user.has_factor,
-        codes_left: store.recovery_codes_left(person.user.id).await?,
+        codes_left: {
+            let left = store.recovery_codes_left(person.user.id).await?;
+            counted(left.into(), "recovery code is", "recovery codes are")
+        },
         frame: Frame::of(dashboard, visitor, Place::Profile).await?,
         fault: None,
     })
@@ -109,10 +104,13 @@ pub async fn change_password(
         Ok(()) => Ok(to("/app/profile?done=password")),
         Err(error) => {
             let status = status(&error)?;
-            let fault = fault(&error, "The present password is not right. Nothing was changed.");
             let mut again = profile(&dashboard, &visitor).await?;
-            again.fault = Some(fault);
-            with_status(status, &again)
+            again.fault = Some(if matches!(error, LogInError::Wrong) {
+                "The present password is not right. Nothing was changed.".to_owned()
+            } else {
+                sentence(&error.to_string())
+            });
+            Ok(with_retry_after(with_status(status, &again)?, &error))
         }
     }
 }
@@ -150,7 +148,7 @@ pub async fn set_factor(
     sent: Submitted,
 ) -> Result<Response, Failure> {
     let Submitted { visitor, form } = sent;
-    visitor.step_up(&dashboard, "/app/profile/factor")?;
+    visitor.step_up_for(&dashboard, &form)?;
     let proof = (form.get("enrolment"), form.get("code"));
     match dashboard.people.set_factor(&visitor.person, proof, &visitor.guest.from).await {
         Ok(codes) => {
@@ -173,44 +171,22 @@ pub async fn remove_factor(
     State(dashboard): State<Dashboard>,
     sent: Submitted,
 ) -> Result<Response, Failure> {
-    let visitor = sent.visitor;
-    visitor.step_up(&dashboard, "/app/profile")?;
+    let Submitted { visitor, form } = sent;
+    visitor.step_up_for(&dashboard, &form)?;
     dashboard.people.remove_factor(&visitor.person, &visitor.guest.from).await?;
     Ok(to("/app/profile?done=factor"))
 }
 
-pub async fn ask_password(
-    State(dashboard): State<Dashboard>,
-    visitor: Visitor,
-    uri: Uri,
-) -> Result<Response, Failure> {
+pub async fn ask_password(visitor: Visitor, uri: Uri) -> Result<Response, Failure> {
     let next = Form::of_query(uri.query()).path("next");
-    let frame = Frame::of(&dashboard, &visitor, Place::Profile).await?;
-    page(&VerifyPage { frame, has_factor: visitor.person.user.has_factor, next, fault: None })
+    visitor.step_up_page().leading_to(next).answer(StatusCode::OK)
 }
 
+/// The guard has taken the password before: this leads on.
 pub async fn step_up(
     State(dashboard): State<Dashboard>,
     sent: Submitted,
 ) -> Result<Response, Failure> {
-    let Submitted { visitor, form } = sent;
-    let (given, next) = ((form.get("password"), form.get("code")), form.path("next"));
-    match dashboard.people.step_up(&visitor.person, given, &visitor.guest.from).await {
-        Ok(()) => Ok(to(&next)),
-        Err(error) => {
-            let status = status(&error)?;
-            let fault = fault(&error, "The password is not right.");
-            let frame = Frame::of(&dashboard, &visitor, Place::Profile).await?;
-            let has_factor = visitor.person.user.has_factor;
-            with_status(status, &VerifyPage { frame, has_factor, next, fault: Some(fault) })
-        }
-    }
-}
-
-/// A wrong password is said in words of the page.
-fn fault(error: &LogInError, wrong: &str) -> String {
-    if matches!(error, LogInError::Wrong) {
-        return wrong.to_owned();
-    }
-    sentence(&error.to_string())
+    sent.visitor.step_up_for(&dashboard, &sent.form)?;
+    Ok(to(&sent.form.path("next")))
 }

@@ -40,6 +40,13 @@ pub enum Failure {
     NoForm,
     /// What cannot be read.
     Invalid(String),
+    /// What is larger than the bound that the words name.
+    TooLarge(String),
+    /// A form that was sent before, and the page that shows what the first one has made.
+    SentBefore {
+        message: &'static str,
+        page: String,
+    },
     /// Not now.
     Unavailable(String),
     Internal,
@@ -55,6 +62,9 @@ struct ProblemPage {
     status: u16,
     title: &'static str,
     message: String,
+    /// Where to go from here, and in which words.
+    page: String,
+    to_page: &'static str,
     request: String,
 }
 
@@ -98,8 +108,9 @@ pub async fn wrong_method(request: Request) -> Response {
 }
 
 /// The page above a form's address, or the list where a row has no page of its own.
-fn page_of_form(path: &str) -> &str {
-    const LISTS: [(&str, &str); 3] = [
+pub fn page_of_form(path: &str) -> &str {
+    const LISTS: [(&str, &str); 4] = [
+        ("/app/accounts/", "/app/accounts"),
         ("/app/team/", "/app/team"),
         ("/app/profile/sessions/", "/app/profile"),
         ("/app/acting/", "/app"),
@@ -126,8 +137,16 @@ pub async fn with_policy(mut response: Response) -> Response {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
+        let (mut page, mut to_page) = ("/app".to_owned(), "To the overview");
         let (status, title, message) = match self {
             Self::Instead(response) => return *response,
+            Self::TooLarge(message) => {
+                (StatusCode::PAYLOAD_TOO_LARGE, "This form is too large", message)
+            }
+            Self::SentBefore { message, page: made } => {
+                (page, to_page) = (made, "To what it has made");
+                (StatusCode::CONFLICT, "This form was sent already", message.to_owned())
+            }
             Self::Missing => (
                 StatusCode::NOT_FOUND,
                 "There is nothing here",
@@ -158,15 +177,17 @@ impl IntoResponse for Failure {
                 "The operator finds it in the log by the number of the request.".to_owned(),
             ),
         };
-        let page = ProblemPage {
+        let problem = ProblemPage {
             style: assets::style(),
             theme: Theme::current(),
             status: status.as_u16(),
             title,
             message,
+            page,
+            to_page,
             request: request_context::current().to_string(),
         };
-        let html = page.render().unwrap_or_else(|_| title.to_owned());
+        let html = problem.render().unwrap_or_else(|_| title.to_owned());
         (status, Html(html)).into_response()
     }
 }
@@ -178,6 +199,12 @@ impl From<StoreError> for Failure {
         }
         if !error.is_busy() {
             tracing::error!(%error, "a page of the dashboard needs the store, which failed; the browser got 503");
+        }
+        if error.is_unknown() {
+            return Self::Unavailable(
+                "The store did not answer in time: the change may have been made. Look before you make it again."
+                    .to_owned(),
+            );
         }
         Self::Unavailable(
             "The store cannot be read now, or is busy. Try again in some seconds.".to_owned(),
@@ -204,6 +231,7 @@ impl From<Problem> for Failure {
             StatusCode::NOT_FOUND => Self::Missing,
             StatusCode::FORBIDDEN => Self::Forbidden(message),
             StatusCode::TOO_MANY_REQUESTS => Self::Unavailable(message),
+            StatusCode::PAYLOAD_TOO_LARGE => Self::TooLarge(message),
             status if status.is_client_error() => Self::Invalid(message),
             _ => Self::Unavailable(message),
         }

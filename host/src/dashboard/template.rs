@@ -14,8 +14,10 @@ use super::live::Asked;
 use super::response::{Failure, page, sentence, to, with_status};
 use super::state::Dashboard;
 use super::templates::{Author, AuthorView, Drafted, count, failed, place, state};
-use super::words::When;
+use super::versions::PartView;
+use super::words::{When, counted};
 use crate::authoring::breaking::BreakingChange;
+use crate::authoring::diff::between;
 use crate::authoring::error::AuthoringError;
 use crate::authoring::finding::Finding;
 use crate::authoring::preview::PreviewOf;
@@ -30,15 +32,26 @@ use crate::template::version::{Variable, VariableFormat, VariableType};
 #[derive(Debug, Default)]
 pub struct Answer {
     pub fault: Option<String>,
+    /// What was saved while the form was open.
+    pub overtaken: Option<OvertakenBy>,
     pub findings: Option<Vec<Finding>>,
     pub breaking: Vec<String>,
-    /// Messages of the last 30 days that the breaking changes would have refused.
+    /// As in `2 messages were`: those of the last 30 days, which the breaking changes would have refused.
     pub affected: String,
     /// The note of a version that was not published.
     pub note: String,
     /// The addresses that a test was sent to, as typed.
     pub to: String,
     pub tests: Vec<TestLine>,
+}
+
+/// What somebody else has saved since the form was read.
+#[derive(Debug)]
+pub struct OvertakenBy {
+    /// Which edition that is: whoever has seen it may save over it.
+    edition: i64,
+    /// What saving the form would change of it.
+    changes: Vec<PartView>,
 }
 
 /// A variable that the saved draft reads.
@@ -216,7 +229,8 @@ pub fn answer(error: AuthoringError) -> Result<(StatusCode, Answer), Failure> {
         }
         AuthoringError::Breaking { changes, sent, .. } => {
             let breaking = changes.iter().map(BreakingChange::in_words).collect();
-            let answer = Answer { breaking, affected: count(sent), ..Answer::default() };
+            let affected = counted(sent, "message was", "messages were");
+            let answer = Answer { breaking, affected, ..Answer::default() };
             Ok((StatusCode::CONFLICT, answer))
         }
         AuthoringError::Faults(_) | AuthoringError::Taken { .. } | AuthoringError::Full { .. } => {
@@ -289,19 +303,41 @@ pub async fn save(
     let place = place(visitor, &slug)?;
     let (authoring, editor) = (&dashboard.api.authoring, Editor::sent(form)?);
     let row = authoring.find(&place).await.map_err(failed)?;
+    // Another one than the form was read with, where its author has seen that, too.
+    let seen = if form.has("over") { form.get("over").parse().ok() } else { Some(editor.edition) };
+    let seen = seen.ok_or_else(|| Failure::Invalid("The form names no edition.".to_owned()))?;
     let saved = match editor.source(&row) {
-        Ok(source) => {
-            authoring.replace_draft(&place, Some(editor.edition), &source, author.name()).await
-        }
+        Ok(source) => authoring.replace_draft(&place, Some(seen), &source, author.name()).await,
         Err(error) => Err(error),
     };
     match saved {
         Ok(row) => done(&dashboard, visitor, ("change_template", &row)).await,
+        Err(AuthoringError::Changed { .. }) => {
+            overtaken(&dashboard, visitor, (&place, editor)).await
+        }
         Err(error) => {
             let (status, answer) = answer(error)?;
             shown(&dashboard, visitor, &row, (status, editor, answer)).await
         }
     }
+}
+
+/// Shows what was typed, and what saving it would change of what somebody else has saved.
+async fn overtaken(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    (place, editor): (&authoring::Place, Editor),
+) -> Result<Response, Failure> {
+    let row = dashboard.api.authoring.find(place).await.map_err(failed)?;
+    let (status, answer) = match editor.source(&row) {
+        Ok(typed) => {
+            let changes = between(newest(&row), &typed).into_iter().map(PartView::from).collect();
+            let overtaken = Some(OvertakenBy { edition: row.edition, changes });
+            (StatusCode::CONFLICT, Answer { overtaken, ..Answer::default() })
+        }
+        Err(error) => answer(error)?,
+    };
+    shown(dashboard, visitor, &row, (status, editor, answer)).await
 }
 
 /// Checks what stands in the editor, saved or not.

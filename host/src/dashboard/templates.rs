@@ -1,6 +1,7 @@
 //! Templates of the account: which there are, and a new one.
 
 use askama::Template;
+use askama::filters::HtmlSafe;
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::response::Response;
 use http::{StatusCode, Uri};
@@ -39,8 +40,12 @@ pub struct Drafted {
     _memory: Memory,
 }
 
-/// Who wrote a draft or published a version.
-#[derive(Debug, Clone)]
+/// Who wrote a draft or published a version. A page that writes it says whether that is a key.
+#[derive(Debug, Clone, Template)]
+#[template(
+    source = r#"{{ name }}{% if is_key %} <span class="badge off">key</span>{% endif %}"#,
+    ext = "html"
+)]
 pub struct AuthorView {
     /// The person's address, or what the key is called.
     pub name: String,
@@ -86,6 +91,9 @@ struct NewTemplatePage {
     fault: Option<String>,
 }
 
+/// Its template escapes what it writes.
+impl HtmlSafe for AuthorView {}
+
 impl Author {
     pub fn of(visitor: &Visitor) -> Result<Self, Failure> {
         visitor.membership()?.role.at_least(Role::Member)?;
@@ -120,9 +128,10 @@ impl FromRequest<Dashboard> for Drafted {
 
     async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self, Failure> {
         let (mut parts, body) = request.into_parts();
-        let visitor = Visitor::from_request_parts(&mut parts, dashboard).await?;
-        let author = match Author::of(&visitor) {
-            Ok(author) => author,
+        let visitor = Visitor::from_request_parts(&mut parts, dashboard).await;
+        let admitted = visitor.and_then(|visitor| Ok((Author::of(&visitor)?, visitor)));
+        let (author, visitor) = match admitted {
+            Ok(admitted) => admitted,
             Err(failure) => {
                 body::drain(body).await;
                 return Err(failure);

@@ -14,6 +14,7 @@ use super::response::{Failure, page, to};
 use super::state::Dashboard;
 use super::templates::{Author, AuthorView, failed, place};
 use super::words::When;
+use crate::authoring::diff::PartDiff;
 use crate::authoring::preview::PreviewOf;
 
 const LINES: u32 = 50;
@@ -27,11 +28,26 @@ struct VersionLine {
     at: When,
 }
 
+/// What differs in one part.
 #[derive(Debug)]
-struct PartView {
-    part: String,
+pub struct PartView {
+    pub part: String,
     /// The class of each line, and its text.
-    lines: Vec<(&'static str, String)>,
+    pub lines: Vec<(&'static str, String)>,
+}
+
+impl From<PartDiff> for PartView {
+    fn from(diff: PartDiff) -> Self {
+        let class = |line: &str| match line.as_bytes().first() {
+            Some(b'+') => "added",
+            Some(b'-') => "removed",
+            // The second is "\ No newline at end of file".
+            Some(b'@' | b'\\') => "note",
+            Some(_) | None => "same",
+        };
+        let lines = diff.unified.lines().map(|line| (class(line), line.to_owned())).collect();
+        Self { part: diff.part, lines }
+    }
 }
 
 #[derive(Template)]
@@ -113,23 +129,12 @@ pub async fn diff(
     };
     let (from, to) = (which("from", "published")?, which("to", "draft")?);
     let diff = dashboard.api.authoring.diff(&place, from.1, to.1).await.map_err(failed)?;
-    let class = |line: &str| match line.as_bytes().first() {
-        Some(b'+') => "added",
-        Some(b'-') => "removed",
-        // The second is "\ No newline at end of file".
-        Some(b'@' | b'\\') => "note",
-        Some(_) | None => "same",
-    };
-    let parts = diff.into_iter().map(|it| PartView {
-        lines: it.unified.lines().map(|line| (class(line), line.to_owned())).collect(),
-        part: it.part,
-    });
     page(&DiffPage {
         frame: Frame::of(&dashboard, &visitor, Place::Templates).await?,
         slug: place.slug.to_string(),
         from: from.0,
         to: to.0,
-        parts: parts.collect(),
+        parts: diff.into_iter().map(PartView::from).collect(),
     })
 }
 

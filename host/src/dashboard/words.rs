@@ -6,6 +6,7 @@ use askama::filters::HtmlSafe;
 use crate::api::docs::words::{Span, marked};
 use crate::clock::Timestamp;
 use crate::message::state::MessageState;
+use crate::plural::plural;
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -100,6 +101,17 @@ pub fn number(number: i64) -> String {
     if number < 0 { format!("−{text}") } else { text }
 }
 
+/// A number of things, as in `1 message` and `2 000 messages`.
+pub fn counted(count: u64, one: &str, several: &str) -> String {
+    let shown = number(i64::try_from(count).unwrap_or(i64::MAX));
+    format!("{shown} {}", plural(count, one, several))
+}
+
+/// The same; none of nothing.
+pub fn counted_if_any(count: u64, one: &str, several: &str) -> Option<String> {
+    (count > 0).then(|| counted(count, one, several))
+}
+
 /// A share as in `98 %`, rounded; `100 %` means all of them. None of nothing.
 pub fn percent(part: u64, whole: u64) -> Option<String> {
     let rounded = part.saturating_mul(100).saturating_add(whole / 2).checked_div(whole)?;
@@ -184,6 +196,14 @@ mod tests {
     fn numbers_have_groups() {
         assert_eq!(number(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!([number(-12), number(0), number(999)], ["−12", "0", "999"]);
+    }
+
+    #[test]
+    fn one_message_was_sent_and_several_were() {
+        let said = |count| counted(count, "message was sent", "messages were sent");
+        assert_eq!(said(1), "1 message was sent");
+        assert_eq!(counted_if_any(0, "line", "lines"), None);
+        assert_eq!(said(2_000), "2\u{202f}000 messages were sent");
     }
 
     #[test]

@@ -8,6 +8,8 @@ pub enum CheckName {
     Store,
     Integrity,
     Queue,
+    Nodes,
+    Backups,
     Disk,
     Listeners,
     Certificate,
@@ -24,6 +26,15 @@ pub enum CheckName {
     KeyAges,
     Plugins,
     Webhooks,
+}
+
+/// What a check is about where several servers share a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// One server: each tells of its own.
+    Node,
+    /// What all of them have in the database: one of them tells.
+    Database,
 }
 
 /// How a part of the server is.
@@ -68,10 +79,12 @@ pub struct Report {
 }
 
 impl CheckName {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::Store,
         Self::Integrity,
         Self::Queue,
+        Self::Nodes,
+        Self::Backups,
         Self::Disk,
         Self::Listeners,
         Self::Certificate,
@@ -107,6 +120,33 @@ impl CheckName {
         self.words().1
     }
 
+    #[must_use]
+    pub fn scope(self) -> Scope {
+        match self {
+            Self::Integrity
+            | Self::Queue
+            | Self::Nodes
+            | Self::SenderDomains
+            | Self::KeyAges
+            | Self::Webhooks => Scope::Database,
+            Self::Store
+            | Self::Backups
+            | Self::Disk
+            | Self::Listeners
+            | Self::Certificate
+            | Self::Clock
+            | Self::Descriptors
+            | Self::FileRights
+            | Self::ReverseDns
+            | Self::Spf
+            | Self::ReportsMx
+            | Self::MtaSts
+            | Self::Port25
+            | Self::BlockLists
+            | Self::Plugins => Scope::Node,
+        }
+    }
+
     /// Why it matters.
     #[must_use]
     pub fn why(self) -> &'static str {
@@ -117,6 +157,13 @@ impl CheckName {
             }
             Self::Queue => {
                 "Mail that is due and not attempted reaches its recipients late: codes and links expire."
+            }
+            Self::Nodes => {
+                "The mail of a node that is gone waits until others take it, and a clock that is wrong delays what \
+                 another node has planned."
+            }
+            Self::Backups => {
+                "Whoever loses the disk loses all that was accepted since the newest backup."
             }
             Self::Disk => "A server without room accepts no mail, and loses none.",
             Self::Listeners => "A port that takes no connections refuses every client.",
@@ -173,6 +220,8 @@ impl CheckName {
             Self::Store => ("store", "Store"),
             Self::Integrity => ("store_integrity", "Store integrity"),
             Self::Queue => ("queue", "Queue"),
+            Self::Nodes => ("nodes", "Nodes"),
+            Self::Backups => ("backups", "Backups"),
             Self::Disk => ("disk", "Disk"),
             Self::Listeners => ("listeners", "Listeners"),
             Self::Certificate => ("certificate", "Certificate"),

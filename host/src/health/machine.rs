@@ -113,11 +113,11 @@ pub async fn file_rights(world: &World) -> Verdict {
 fn rights(directory: &Path, secrets: &[PathBuf], private_key: Option<&Path>) -> Verdict {
     // Nobody comes to a file in a directory that only its owner may enter.
     let is_closed = mode(directory).is_some_and(|it| it & 0o011 == 0);
-    let inside = secrets.iter().filter(|_| !is_closed);
+    let open = secrets.iter().filter(|it| !is_closed || !it.starts_with(directory));
     let shared = |path: &Path, bits: u32| mode(path).filter(|it| it & bits != 0);
     let mut of_all: Vec<String> = Vec::new();
     let mut of_group: Vec<String> = Vec::new();
-    for path in inside {
+    for path in open {
         let Some(mode) = shared(path, 0o077) else { continue };
         let named = format!("{} (mode {mode:04o})", path.display());
         if mode & 0o007 == 0 { of_group.push(named) } else { of_all.push(named) }
@@ -211,5 +211,8 @@ mod tests {
         assert!(open.todo.is_some_and(|it| it.contains("chmod 600")));
         assert_eq!(state(0o700, 0o644, 0o600).state, State::Ok, "nobody comes to it");
         assert_eq!(state(0o755, 0o600, 0o604).state, State::Failing, "the certificate's key");
+        set(&key, 0o604);
+        let elsewhere = rights(&home.path().join("data"), std::slice::from_ref(&key), None);
+        assert_eq!(elsewhere.state, State::Failing, "a key that is not in the directory");
     }
 }

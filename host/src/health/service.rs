@@ -1,4 +1,4 @@
-//! What a server that runs does: its store, its queue, its sender domains, plugins and webhooks.
+//! What a server that runs does: its store, its queue, nodes, backups, sender domains, plugins and webhooks.
 
 use std::time::Duration;
 
@@ -7,15 +7,21 @@ use url::Url;
 use super::finding::Verdict;
 use super::words::span;
 use super::world::{Live, World};
+use crate::backup::LastBackup;
 use crate::clock::Timestamp;
 use crate::plugin::status::{SlotStatus, Standing};
-use crate::store::{Gauges, Integrity, StoreError, WebhookOwner, WebhookRow, WebhookState};
+use crate::plural::plural;
+use crate::store::{
+    Gauges, Integrity, NodeRow, NodeState, StoreError, WebhookOwner, WebhookRow, WebhookState,
+};
 
 /// Something that has been due for so long is late, or stuck.
 const QUEUE_LATE: Duration = Duration::from_mins(5);
 const QUEUE_STUCK: Duration = Duration::from_mins(30);
 /// An endpoint that has taken nothing for so long needs somebody.
 const WEBHOOK_FAILING: Duration = Duration::from_hours(1);
+/// A clock that is so far from the database's delays what another node has planned.
+const LARGE_SKEW_MS: i64 = 2_000;
 /// Domains, keys and webhooks that a finding names.
 const MAX_NAMED: u32 = 20;
 /// Time for reading the whole database.
@@ -60,10 +66,24 @@ pub async fn integrity(live: &Live) -> Verdict {
 
 /// Whether mail that is due is attempted.
 pub async fn queue(world: &World, live: &Live) -> Verdict {
-    match live.store.gauges(world.clock.now()).await {
-        Ok(gauges) => queue_verdict(gauges),
-        Err(error) => unread(&error),
+    let (gauges, hold) =
+        tokio::join!(live.store.gauges(world.clock.now()), live.store.delivery_hold());
+    match (gauges, hold) {
+        (Ok(gauges), Ok(Some(backup))) => held_verdict(gauges, backup),
+        (Ok(gauges), Ok(None)) => queue_verdict(gauges),
+        (Err(error), _) | (_, Err(error)) => unread(&error),
     }
+}
+
+/// Nothing is attempted until the operator has decided about the mail that waited in a backup.
+fn held_verdict(gauges: Gauges, backup: Timestamp) -> Verdict {
+    let waiting = gauges.waiting;
+    let wait = plural(waiting, "message waits", "messages wait");
+    Verdict::failing(
+        format!("Delivery is held since a backup of {backup} was restored; {waiting} {wait}."),
+        "Run waxwing queue release. With --cancel-queued it first cancels, with their refunds, the messages that waited \
+         in the backup and may have gone out since.",
+    )
 }
 
 fn queue_verdict(gauges: Gauges) -> Verdict {
@@ -82,6 +102,85 @@ fn queue_verdict(gauges: Gauges) -> Verdict {
         Verdict::warning(seen, todo)
     } else {
         Verdict::failing(seen, todo)
+    }
+}
+
+/// Whether the servers that share the database are all there, and agree about the time.
+pub async fn nodes(live: &Live) -> Verdict {
+    if live.store.has_file() {
+        return Verdict::ok("This server has its database for itself.");
+    }
+    match live.store.nodes().await {
+        Ok(rows) => nodes_verdict(&rows),
+        Err(error) => unread(&error),
+    }
+}
+
+fn nodes_verdict(rows: &[NodeRow]) -> Verdict {
+    let named = |is_meant: fn(&NodeRow) -> bool| {
+        let meant = rows.iter().filter(|it| is_meant(it));
+        meant.map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let late = named(|it| it.state == NodeState::Late);
+    if !late.is_empty() {
+        return Verdict::failing(
+            format!("Not seen for as long as a node may be silent: {late}."),
+            "Look whether it runs and reaches the database; the other nodes take its work in a moment.",
+        );
+    }
+    let wrong = named(|it| it.state != NodeState::Gone && it.skew_ms.abs() >= LARGE_SKEW_MS);
+    if !wrong.is_empty() {
+        return Verdict::warning(
+            format!("The clock differs from that of the database by 2 s or more: {wrong}."),
+            "Let the machines of all nodes and of the database follow the same time servers; waxwing nodes shows how far \
+             each clock is.",
+        );
+    }
+    match rows.iter().filter(|it| it.state == NodeState::Live).count() {
+        1 => Verdict::ok("1 node has all the work."),
+        live => Verdict::ok(format!("{live} nodes share the work.")),
+    }
+}
+
+/// Whether the backups that the server takes by itself are taken.
+pub async fn backups(world: &World, live: &Live) -> Verdict {
+    let Some(every) = world.settings.backup_every else {
+        return Verdict::not_checked(
+            "The server takes no backups by itself: [backup] to names no place for them.",
+        );
+    };
+    match LastBackup::noted(&live.store).await {
+        Ok(last) => backups_verdict(last, every, (live.started_at, world.clock.now())),
+        Err(error) => unread(&error),
+    }
+}
+
+fn backups_verdict(
+    last: Option<LastBackup>,
+    every: Duration,
+    (started_at, now): (Timestamp, Timestamp),
+) -> Verdict {
+    let LastBackup { success, failure } =
+        last.unwrap_or(LastBackup { success: None, failure: None });
+    let newest = success.map_or_else(
+        || "There is no backup yet.".to_owned(),
+        |it| format!("The newest backup is of {it}."),
+    );
+    let is_late = success.unwrap_or(started_at).until(now) >= every.saturating_mul(2);
+    let todo = "See that the place of [backup] to can be reached and has room; the log has each try, and waxwing backup \
+                takes one now.";
+    let Some(failure) = failure else {
+        if is_late {
+            let seen = format!("{newest} One is due every {}.", span(every));
+            return Verdict::failing(seen, todo);
+        }
+        return Verdict::ok(newest);
+    };
+    let seen = format!("No backup can be taken: {}. {newest}", failure.trim_end_matches('.'));
+    if is_late || success.is_none() {
+        Verdict::failing(seen, todo)
+    } else {
+        Verdict::warning(seen, todo)
     }
 }
 
@@ -225,7 +324,7 @@ mod tests {
     use super::*;
     use crate::health::finding::State;
     use crate::health::tests::NOW;
-    use crate::id::WebhookId;
+    use crate::id::{NodeId, WebhookId};
 
     #[test]
     fn mail_that_is_due_and_not_attempted_is_late_and_then_stuck() {
@@ -240,6 +339,62 @@ mod tests {
         assert_eq!(late(60).state, State::Failing);
         let idle = Gauges { oldest_due: Duration::ZERO, waiting: 0, file: None };
         assert_eq!(queue_verdict(idle).state, State::Ok);
+    }
+
+    #[test]
+    fn delivery_that_is_held_fails_the_queue_and_says_how_it_ends() {
+        let gauges = Gauges { oldest_due: Duration::from_mins(60), waiting: 3, file: None };
+        let held = held_verdict(gauges, NOW);
+        assert_eq!(held.state, State::Failing);
+        assert!(held.what.contains("a backup of 2027") && held.what.ends_with("3 messages wait."));
+        assert!(held.todo.is_some_and(|it| it.contains("waxwing queue release")));
+        let one = held_verdict(Gauges { waiting: 1, ..gauges }, NOW);
+        assert!(one.what.ends_with("1 message waits."), "{one:?}");
+    }
+
+    #[test]
+    fn a_node_that_is_late_fails_and_one_with_another_time_is_a_warning() {
+        let node = |state, skew_ms| NodeRow {
+            id: NodeId::new(NOW),
+            name: "mx-1".to_owned(),
+            version: "1".to_owned(),
+            state,
+            started_at: NOW,
+            seen_at: NOW,
+            skew_ms,
+            shares: 32,
+            leases: 0,
+        };
+        let live = || node(NodeState::Live, 5);
+        let gone = nodes_verdict(&[live(), node(NodeState::Gone, 9_000)]);
+        assert_eq!((gone.state, gone.what.as_str()), (State::Ok, "1 node has all the work."));
+        assert_eq!(nodes_verdict(&[live(), live()]).what, "2 nodes share the work.");
+        for skew_ms in [2_000, -3_000] {
+            let skewed = nodes_verdict(&[live(), node(NodeState::Live, skew_ms)]);
+            assert_eq!(skewed.state, State::Warning, "{skewed:?}");
+        }
+        let late = nodes_verdict(&[live(), node(NodeState::Late, 0)]);
+        assert!(late.state == State::Failing && late.what.ends_with(": mx-1."), "{late:?}");
+    }
+
+    #[test]
+    fn no_backup_for_two_periods_fails_and_a_try_that_failed_is_a_warning() {
+        let hour = Duration::from_hours(1);
+        let of = |success: Option<u32>, failure: Option<&str>, running: u32| {
+            let success = success.map(|hours| NOW.before(hour * hours));
+            let last = LastBackup { success, failure: failure.map(str::to_owned) };
+            backups_verdict(Some(last), hour, (NOW.before(hour * running), NOW))
+        };
+        assert_eq!(of(Some(1), None, 9).state, State::Ok);
+        assert_eq!(of(Some(2), None, 9).state, State::Failing);
+        let tried = of(Some(1), Some("no room."), 9);
+        assert_eq!(tried.state, State::Warning);
+        assert!(tried.what.contains("no room. The newest backup is of 2027"), "{tried:?}");
+        assert_eq!(of(Some(2), Some("no room."), 9).state, State::Failing);
+        assert_eq!(of(None, Some("no room."), 1).state, State::Failing, "there is none at all");
+        assert_eq!(of(None, None, 1).state, State::Ok, "the first one is still under way");
+        assert_eq!(of(None, None, 2).state, State::Failing);
+        assert_eq!(backups_verdict(None, hour, (NOW, NOW)).state, State::Ok);
     }
 
     #[test]

@@ -53,6 +53,7 @@ pub fn world(dns: &DnsServer) -> World {
             port_25_domain: None,
             time_server: None,
             dkim_key_age: None,
+            backup_every: None,
             every: Duration::from_mins(10),
         },
         egress: Tell::new(|| Egress::Direct { port: 25 }),
@@ -107,7 +108,7 @@ async fn what_turns_is_told_after_two_runs_and_its_end_as_well() {
     health.check_now().await;
     assert!(matches!(of_lists().as_slice(), [(Turn::Over, _)]));
     let restarted = Health::new(world(&dns));
-    restarted.remember(&noted);
+    restarted.remember(Scope::Node, &noted);
     restarted.check_now().await;
     restarted.check_now().await;
     let turned = restarted.turned();

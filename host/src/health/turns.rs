@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::finding::{CheckName, State};
+use super::finding::{CheckName, Scope, State};
 use crate::clock::Timestamp;
 
 /// A finding must be seen so often before anybody is told: a name server that is slow once is no news.
@@ -33,16 +33,18 @@ struct Streak {
 }
 
 impl Turns {
-    /// Takes over the checks that an earlier start has told of.
-    pub fn remember(&mut self, names: &str) {
-        self.told.extend(names.split_whitespace().filter_map(CheckName::from_name));
+    /// Takes over which checks of a scope were told of, by an earlier start or another node.
+    pub fn remember(&mut self, scope: Scope, names: &str) {
+        self.told.retain(|it| it.scope() != scope);
+        let named = names.split_whitespace().filter_map(CheckName::from_name);
+        self.told.extend(named.filter(|it| it.scope() == scope));
     }
 
-    /// The checks that were told of, for the next start.
+    /// The checks of a scope that were told of, for whoever tells next.
     #[must_use]
-    pub fn told_names(&self) -> String {
-        let names: Vec<&str> = self.told.iter().map(|it| it.as_str()).collect();
-        names.join(" ")
+    pub fn told_names(&self, scope: Scope) -> String {
+        let told = self.told.iter().filter(|it| it.scope() == scope);
+        told.map(|it| it.as_str()).collect::<Vec<_>>().join(" ")
     }
 
     /// Notes what a run saw. Answers since when it has been so, and the state before, where that was another one.
@@ -133,7 +135,7 @@ mod tests {
         observe(&mut turns, &[State::Ok]);
         assert_eq!(turns.pending(), [(CHECK, Turn::Over)]);
         turns.told(CHECK, Turn::Over);
-        assert_eq!((turns.pending(), turns.told_names()), (Vec::new(), String::new()));
+        assert_eq!((turns.pending(), turns.told_names(Scope::Node)), (Vec::new(), String::new()));
     }
 
     #[test]
@@ -153,11 +155,28 @@ mod tests {
         let mut turns = Turns::default();
         turns.told(CHECK, Turn::Failing);
         let mut next = Turns::default();
-        next.remember(&format!("{} weather", turns.told_names()));
+        next.remember(Scope::Node, &format!("{} weather", turns.told_names(Scope::Node)));
         observe(&mut next, &[State::Failing, State::Failing]);
         assert!(next.pending().is_empty(), "it was told before the start");
         observe(&mut next, &[State::Ok, State::Ok]);
         assert_eq!(next.pending(), [(CHECK, Turn::Over)]);
+    }
+
+    #[test]
+    fn what_another_node_has_told_of_the_database_is_not_told_again() {
+        let queue = CheckName::Queue;
+        let mut turns = Turns::default();
+        turns.told(CHECK, Turn::Failing);
+        for minute in 0..2 {
+            turns.observe(queue, State::Failing, Timestamp::from_millis(minute * 60_000));
+        }
+        assert_eq!(turns.pending(), [(queue, Turn::Failing)]);
+        turns.remember(Scope::Database, "queue");
+        assert!(turns.pending().is_empty(), "another node has told of it");
+        turns.remember(Scope::Database, "");
+        assert_eq!(turns.pending(), [(queue, Turn::Failing)], "and that it is over");
+        assert_eq!(turns.told_names(Scope::Node), CHECK.as_str(), "that is this node's own");
+        assert_eq!(turns.told_names(Scope::Database), "");
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub struct HealthSettings {
     pub time_server: Option<(String, u16)>,
     /// From this age on a DKIM key is old; none for never.
     pub dkim_key_age: Option<Duration>,
+    /// From one backup to the next, where the server takes them by itself.
+    pub backup_every: Option<Duration>,
     /// Between two runs.
     pub every: Duration,
 }
@@ -95,6 +97,7 @@ pub enum ServerView {
 /// The parts of a server that runs.
 #[derive(Debug)]
 pub struct Live {
+    pub started_at: Timestamp,
     pub store: Store,
     pub plugins: Arc<Plugins>,
     pub listeners: Vec<Listener>,

@@ -21,6 +21,7 @@
 pub mod authenticate;
 pub mod batches;
 pub mod decisions;
+pub mod failed_logins;
 pub mod idempotency;
 pub mod json;
 pub mod rate_limit;

@@ -42,6 +42,15 @@ pub enum LogInError {
     Store(#[from] StoreError),
 }
 
+impl LogInError {
+    fn is_wrong_guess(&self) -> bool {
+        match self {
+            Self::Wrong | Self::WrongCode | Self::Over => true,
+            Self::TooMany(_) | Self::Password(_) | Self::Store(_) => false,
+        }
+    }
+}
+
 impl People {
     /// Logs somebody in with address and password. Nobody's address takes as long as anybody's.
     pub async fn log_in(
@@ -50,14 +59,7 @@ impl People {
         password: &str,
         from: &Origin,
     ) -> Result<LoggedIn, LogInError> {
-        self.take_attempt(from)?;
-        let user = match email.trim().parse::<EmailAddress>() {
-            Ok(email) => self.store.user_by_email(&email).await?,
-            Err(_) => None,
-        };
-        let hash = user.as_ref().and_then(|user| user.password.as_deref());
-        let is_right = self.passwords.is_right(password, hash).await?;
-        let Some(user) = user.filter(|_| is_right) else { return Err(LogInError::Wrong) };
+        let user = self.counted(from, self.user_with(email, password, from)).await?;
         if !user.has_factor {
             return Ok(LoggedIn::Session(self.begin(&user, from).await?));
         }
@@ -65,11 +67,28 @@ impl People {
         let link = LinkRow {
             purpose: LinkPurpose::SecondStep,
             user: Some(user.id),
+            account: None,
             created_at: now,
             expires_at: now.after(SECOND_STEP),
         };
         self.store.add_link(&secret.hash(), &link).await?;
         Ok(LoggedIn::SecondStep(secret))
+    }
+
+    /// Whom address and password name.
+    async fn user_with(
+        &self,
+        email: &str,
+        password: &str,
+        from: &Origin,
+    ) -> Result<PersonRow, LogInError> {
+        let user = match email.trim().parse::<EmailAddress>() {
+            Ok(email) => self.store.user_by_email(&email).await?,
+            Err(_) => None,
+        };
+        let hash = user.as_ref().and_then(|user| user.password.as_deref());
+        let is_right = self.passwords.is_right(password, hash, from.ip).await?;
+        user.filter(|_| is_right).ok_or(LogInError::Wrong)
     }
 
     /// Takes the code, or a recovery code, behind a right password.
@@ -79,7 +98,12 @@ impl People {
         code: &str,
         from: &Origin,
     ) -> Result<Secret, LogInError> {
-        self.take_attempt(from)?;
+        let user = self.counted(from, self.user_of_step(step, code)).await?;
+        self.begin(&user, from).await
+    }
+
+    /// Whom the right code logs in; it uses the step up.
+    async fn user_of_step(&self, step: &str, code: &str) -> Result<PersonRow, LogInError> {
         let now = self.clock.now();
         let step: Secret = step.parse().map_err(|_| LogInError::Over)?;
         let link = self.store.link(&step.hash(), now).await?;
@@ -95,8 +119,7 @@ impl People {
         if !self.store.take_link(&step.hash(), now).await? {
             return Err(LogInError::Over);
         }
-        let user = self.store.user(user).await?.ok_or(LogInError::Over)?;
-        self.begin(&user, from).await
+        self.store.user(user).await?.ok_or(LogInError::Over)
     }
 
     /// Opens a session with the link that `waxwing dev` has printed.
@@ -120,12 +143,8 @@ impl People {
         (password, code): (&str, &str),
         from: &Origin,
     ) -> Result<(), LogInError> {
-        self.check_again(person, password, from).await?;
-        let now = self.clock.now();
-        if person.user.has_factor && !self.is_second_step(person.user.id, code, now).await? {
-            return Err(LogInError::WrongCode);
-        }
-        Ok(self.store.verify_session(person.session.id, now).await?)
+        self.counted(from, self.check_both(person, (password, code), from)).await?;
+        Ok(self.store.verify_session(person.session.id, self.clock.now()).await?)
     }
 
     /// Changes the password of somebody who knows the one before; all other sessions end.
@@ -136,8 +155,8 @@ impl People {
         from: &Origin,
     ) -> Result<(), LogInError> {
         Passwords::check(after)?;
-        self.check_again(person, before, from).await?;
-        let hash = self.passwords.hash(after).await?;
+        self.counted(from, self.check_again(person, before, from)).await?;
+        let hash = self.passwords.hash(after, from.ip).await?;
         let (user, session) = (person.user.id, person.session.id);
         self.store.change_password((user, &hash), session).await?;
         self.record_in_account(person, ("change_password", None), from).await;
@@ -159,15 +178,44 @@ impl People {
         Ok(is_ended)
     }
 
+    async fn check_both(
+        &self,
+        person: &Person,
+        (password, code): (&str, &str),
+        from: &Origin,
+    ) -> Result<(), LogInError> {
+        self.check_again(person, password, from).await?;
+        let (user, now) = (&person.user, self.clock.now());
+        if user.has_factor && !self.is_second_step(user.id, code, now).await? {
+            return Err(LogInError::WrongCode);
+        }
+        Ok(())
+    }
+
     async fn check_again(
         &self,
         person: &Person,
         password: &str,
         from: &Origin,
     ) -> Result<(), LogInError> {
-        self.take_attempt(from)?;
         let hash = person.user.password.as_deref();
-        if self.passwords.is_right(password, hash).await? { Ok(()) } else { Err(LogInError::Wrong) }
+        let is_right = self.passwords.is_right(password, hash, from.ip).await?;
+        if is_right { Ok(()) } else { Err(LogInError::Wrong) }
+    }
+
+    /// Takes from the bucket before a guess is compared, so that guesses at one time are not more than it holds, and gives
+    /// back what was no wrong guess. That is this one place and no other: a right password forgives no earlier guess.
+    async fn counted<T>(
+        &self,
+        from: &Origin,
+        guess: impl Future<Output = Result<T, LogInError>>,
+    ) -> Result<T, LogInError> {
+        self.take_attempt(from)?;
+        let guessed = guess.await;
+        if !guessed.as_ref().is_err_and(LogInError::is_wrong_guess) {
+            self.rate_limits.give_back_attempt(from.ip);
+        }
+        guessed
     }
 
     async fn begin(&self, user: &PersonRow, from: &Origin) -> Result<Secret, LogInError> {

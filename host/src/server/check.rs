@@ -5,7 +5,7 @@ use std::fmt::Display;
 use super::data_dir::DataDir;
 use super::delivery::{DeliverySetupError, routes};
 use super::webhooks::WebhooksError;
-use super::{delivery, plugins, relay, resolvers, tcp_listener};
+use super::{backup, delivery, plugins, relay, resolvers, tcp_listener};
 use crate::clock::Clock;
 use crate::config::{self, Reading};
 use crate::delivery::smtp::TlsClient;
@@ -22,13 +22,12 @@ use crate::trust;
 pub async fn check(reading: &Reading) -> Vec<String> {
     let config = &reading.config;
     let (clock, delivery) = (Clock::system(), &config.delivery);
-    let directory = &config.store.data_dir;
     let mut faults = Faults::default();
     if reading.has("store.data_dir") {
-        let found = DataDir::check(directory);
+        let found = DataDir::check(&config.store);
         // In a directory that cannot be used, the others cannot be either.
         if found.is_empty() {
-            let data = DataDir::unopened(directory);
+            let data = DataDir::unopened(&config.store);
             faults.note(plugins::check_state(&data).err());
             faults.note(relay::check_self_signed(&config.smtp, &data).err());
             if let Some(place) = DataDir::existing_place(&config.store) {
@@ -45,6 +44,7 @@ pub async fn check(reading: &Reading) -> Vec<String> {
         faults.note(routes::smarthost(delivery, smarthost).err());
     }
     faults.note(delivery::return_path_host(config).err());
+    faults.note(backup::check(&config.backup).err());
     faults
         .note(trust::https(config.webhooks.ca_file.as_deref()).map_err(WebhooksError::from).err());
     faults.note(resolvers::resolver(config, &clock).err());

@@ -14,7 +14,7 @@ use super::data_dir::{DataDir, DataDirError};
 use super::resolvers::paced_resolver;
 use super::tasks::Tasks;
 use super::{domain_checks, smtp};
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::config::{Addresses, Config};
 use crate::delivery::attempt::Attempts;
 use crate::delivery::attempt::failover::Failover;
@@ -35,7 +35,8 @@ use crate::delivery::shaping::unresponsive::UnresponsiveAddresses;
 use crate::delivery::smtp::{Timeouts, TlsClient};
 use crate::dns::{Reach, ResolverError};
 use crate::domain::name::DomainName;
-use crate::id::RequestId;
+use crate::id::NodeId;
+use crate::nodes::Membership;
 use crate::store::Store;
 use crate::store::facts::Facts;
 use crate::trust::TrustError;
@@ -63,12 +64,17 @@ pub enum DeliverySetupError {
 pub struct WorkerDependencies {
     pub store: Store,
     pub clock: Clock,
+    /// Names this process in its leases.
+    pub node: NodeId,
+    pub membership: Arc<Membership>,
     /// The domains' keys and return paths.
     pub facts: Arc<Facts>,
     /// Where the sandbox inbox listens.
     pub inbox: SocketAddr,
     /// Notified when a message is queued.
     pub wake: Arc<Notify>,
+    /// The moment of the backup since whose restore delivery is held.
+    pub held_since: Option<Timestamp>,
 }
 
 /// The worker, and what reloads its routes.
@@ -78,7 +84,9 @@ pub fn worker(
     dependencies: WorkerDependencies,
 ) -> Result<(Worker, RouteReloader), DeliverySetupError> {
     let delivery = &config.delivery;
-    let WorkerDependencies { store, clock, facts, inbox, wake } = dependencies;
+    let WorkerDependencies { store, clock, node, membership, facts, inbox, wake, held_since } =
+        dependencies;
+    warn_of_hold(held_since);
     let tls = TlsClient::new(delivery.ca_file.as_deref())?;
     let admission = Arc::new(AdmissionControl {
         routes: ArcSwap::from_pointee(routes::routing_table(config)?),
@@ -87,6 +95,7 @@ pub fn worker(
         probation: Arc::new(Probation::of(delivery.concurrent)),
         memory: MemoryBudget::new(delivery.memory_bytes),
         has_no_free_attempt: AtomicBool::new(false),
+        is_held: AtomicBool::new(held_since.is_some()),
         clock: clock.clone(),
     });
     let failover = Failover {
@@ -113,8 +122,8 @@ pub fn worker(
     let reloader = RouteReloader::new(Arc::clone(&admission), Arc::clone(&wake));
     let worker = Worker {
         store,
-        // Only has to be unique: the name under which this process holds its leases.
-        owner: RequestId::new(clock.now()).to_string(),
+        owner: node.to_string(),
+        membership,
         clock,
         attempts: Arc::new(attempts),
         admission,
@@ -124,6 +133,19 @@ pub fn worker(
         spawner: Spawner::new(move |task| tasks.start("attempt", task)),
     };
     Ok((worker, reloader))
+}
+
+/// Says that nothing is delivered, and what ends that.
+fn warn_of_hold(held_since: Option<Timestamp>) {
+    metrics::gauge!("waxwing_delivery_held").set(if held_since.is_some() { 1.0 } else { 0.0 });
+    if let Some(backup) = held_since {
+        tracing::warn!(
+            %backup,
+            "this server was restored from a backup: messages are accepted and none is delivered, because what \
+             waited then may have been sent since; run `waxwing queue release`, or `waxwing queue release \
+             --cancel-queued`"
+        );
+    }
 }
 
 /// # Errors

@@ -1,6 +1,7 @@
 //! Whether the server is well: what its checks look at, and who hears when one of them turns.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -21,14 +22,15 @@ use crate::delivery::shaping::admission::{AdmissionControl, RoutingTable};
 use crate::delivery::smtp::TlsClient;
 use crate::dns::Reach;
 use crate::health::{
-    CertificateView, Egress, Finding, Health, HealthSettings, Listener, Live, Naming, ServerView,
-    State, Tell, Turn, World,
+    CertificateView, Egress, Finding, Health, HealthSettings, Listener, Live, Naming, Scope,
+    ServerView, State, Tell, Turn, World,
 };
 use crate::message::address::EmailAddress;
+use crate::nodes::{Job, Membership, Share};
 use crate::plugin::Plugins;
-use crate::store::{EventKind, Store};
+use crate::store::{EventKind, Store, StoreError};
 
-/// Under which name the store keeps what was told.
+/// Under which name the store keeps what was told of the database; what was told of a node has its name besides.
 const TOLD: &str = "health checks that were told to fail";
 
 /// The parts of a running server that its checks look at.
@@ -47,8 +49,8 @@ pub struct Parts {
 pub fn running(config: &Config, parts: Parts) -> Result<Health, DeliverySetupError> {
     let Parts { clock, store, plugins, admission, certificates, listeners } = parts;
     let wanted_descriptors = descriptors::wanted(config);
-    let server =
-        ServerView::Running(Box::new(Live { store, plugins, listeners, wanted_descriptors }));
+    let live = Live { started_at: clock.now(), store, plugins, listeners, wanted_descriptors };
+    let server = ServerView::Running(Box::new(live));
     let egress = Tell::new(move || egress(&admission.routes.load()));
     let (hostname, is_named) = host(config);
     let certificate = Tell::new(move || match &certificates {
@@ -64,7 +66,7 @@ pub fn running(config: &Config, parts: Parts) -> Result<Health, DeliverySetupErr
 /// The checks that need no running server, of the server that a configuration is for.
 pub fn offline(config: &Config) -> Result<Health, StartError> {
     let directory = config.store.data_dir.display();
-    let server = if DataDir::unopened(&config.store.data_dir).is_held() {
+    let server = if DataDir::unopened(&config.store).is_held() {
         ServerView::Silent(format!("The server that runs on {directory} does not answer."))
     } else {
         ServerView::Stopped(format!("No server runs on {directory}."))
@@ -103,7 +105,7 @@ fn world(
     certificate: Tell<CertificateView>,
     server: ServerView,
 ) -> Result<World, DeliverySetupError> {
-    let (delivery, health) = (&config.delivery, &config.health);
+    let (delivery, health, backup) = (&config.delivery, &config.health, &config.backup);
     // Lookups of its own: a check waits for no domain's and no delivery's.
     let resolver = resolver(config, &clock)?;
     let tls = TlsClient::new(delivery.ca_file.as_deref())?;
@@ -121,12 +123,13 @@ fn world(
         takes_reports: config.bounces.address().is_some(),
         source_addresses: delivery.local_addresses.clone(),
         data_dir: config.store.data_dir.clone(),
-        secrets: DataDir::unopened(&config.store.data_dir).secrets(),
+        secrets: DataDir::unopened(&config.store).secrets(),
         private_key: config.smtp.private_key.clone(),
         block_lists: health.block_lists.iter().map(|it| it.as_str().to_owned()).collect(),
         port_25_domain: health.port_25_domain.as_ref().map(|it| it.as_str().to_owned()),
         time_server: health.time_server.as_ref().map(|it| (it.host.clone(), it.port)),
         dkim_key_age: health.dkim_key_age(),
+        backup_every: backup.to.is_some().then(|| Duration::from_secs(backup.every_s)),
         every: health.every(),
     };
     Ok(World { clock, resolver, policies, settings, egress, certificate, server })
@@ -161,17 +164,17 @@ pub struct Alerts {
     pub api: Api,
     pub hostname: String,
     pub notify: Vec<EmailAddress>,
+    /// The name of this node.
+    pub node: String,
+    pub membership: Arc<Membership>,
 }
 
 impl Alerts {
     /// Runs until `stop`.
     pub async fn run(self, stop: CancellationToken) {
         let health = &self.api.health;
-        match self.api.store.noted(TOLD).await {
-            Ok(told) => health.remember(&told.unwrap_or_default()),
-            Err(error) => {
-                tracing::warn!(%error, "cannot read which health checks were told to fail; they are told again");
-            }
+        if let Err(error) = self.recall(Scope::Node).await {
+            tracing::warn!(%error, "cannot read which health checks were told to fail; they are told again");
         }
         while !stop.is_cancelled() {
             tokio::select! {
@@ -187,8 +190,11 @@ impl Alerts {
     }
 
     async fn tell(&self) {
-        for (turn, finding) in self.api.health.turned() {
-            let (check, facts) = (finding.check.as_str(), facts(&finding));
+        let tells_of_database = self.tells_of_database().await;
+        let turned = self.api.health.turned().into_iter();
+        let own = turned.filter(|(_, it)| tells_of_database || it.check.scope() == Scope::Node);
+        for (turn, finding) in own {
+            let (check, facts) = (finding.check.as_str(), facts(&finding, self.shown_node()));
             let (store, now) = (&self.api.store, self.api.clock.now());
             let recorded =
                 store.record_server_event(EventKind::ServerHealth, check, &facts, now).await;
@@ -198,15 +204,46 @@ impl Alerts {
             }
             Box::pin(self.mail(turn, &finding)).await;
             let told = self.api.health.told(finding.check, turn);
-            if let Err(error) = store.note(TOLD, &told).await {
+            if let Err(error) = store.note(&self.note(finding.check.scope()), &told).await {
                 tracing::warn!(%error, check, "cannot note that a health check was told to have turned; the next start may tell it again");
             }
         }
     }
 
+    /// Whether it is this node that tells of the database. What another node has told is known then.
+    async fn tells_of_database(&self) -> bool {
+        if !self.membership.holds(Share::of_job(Job::HealthAlerts)) {
+            return false;
+        }
+        let recalled = self.recall(Scope::Database).await;
+        if let Err(error) = &recalled {
+            tracing::warn!(%error, "cannot read which health checks of the database were told to fail; they are told after a later run");
+        }
+        recalled.is_ok()
+    }
+
+    /// Reads which checks of a scope were told to fail.
+    async fn recall(&self, scope: Scope) -> Result<(), StoreError> {
+        let told = self.api.store.noted(&self.note(scope)).await?;
+        self.api.health.remember(scope, &told.unwrap_or_default());
+        Ok(())
+    }
+
+    fn note(&self, scope: Scope) -> String {
+        match scope {
+            Scope::Node => format!("{TOLD}: {}", self.node),
+            Scope::Database => TOLD.to_owned(),
+        }
+    }
+
+    /// The name of this node, where there may be others.
+    fn shown_node(&self) -> Option<&str> {
+        (!self.api.store.has_file()).then_some(self.node.as_str())
+    }
+
     async fn mail(&self, turn: Turn, finding: &Finding) {
         let url = self.api.people_url.as_deref();
-        let (subject, text) = letter(turn, finding, &self.hostname, url);
+        let (subject, text) = letter(turn, finding, (&self.hostname, self.shown_node()), url);
         for to in &self.notify {
             let letter = SystemEmail::Health { subject: &subject, text: &text };
             if let Err(error) = self.api.mail(to, &letter).await {
@@ -218,7 +255,7 @@ impl Alerts {
 }
 
 /// What webhooks of the server get.
-fn facts(finding: &Finding) -> Value {
+fn facts(finding: &Finding, node: Option<&str>) -> Value {
     let Finding { check, verdict, since, .. } = finding;
     json!({
         "check": check.as_str(),
@@ -228,11 +265,17 @@ fn facts(finding: &Finding) -> Value {
         "why": check.why(),
         "todo": verdict.todo,
         "since": since.rfc3339(),
+        "node": node,
     })
 }
 
 /// Subject and text of the e-mail about a check that has turned.
-fn letter(turn: Turn, finding: &Finding, hostname: &str, url: Option<&str>) -> (String, String) {
+fn letter(
+    turn: Turn,
+    finding: &Finding,
+    (hostname, node): (&str, Option<&str>),
+    url: Option<&str>,
+) -> (String, String) {
     let Finding { check, verdict, since, .. } = finding;
     let title = check.title();
     let subject = match turn {
@@ -245,8 +288,9 @@ fn letter(turn: Turn, finding: &Finding, hostname: &str, url: Option<&str>) -> (
     }
     lines.extend(verdict.todo.as_ref().map(|it| format!("What to do: {it}")));
     let page = url.map(|it| format!(" See {it}/ops, or run `waxwing doctor` on the server."));
+    let seen_by = node.map(|it| format!(", as the node {it} sees it")).unwrap_or_default();
     lines.push(format!(
-        "It has been so since {since}.{}",
+        "It has been so since {since}{seen_by}.{}",
         page.unwrap_or_else(|| " Run `waxwing doctor` on the server.".to_owned())
     ));
     (subject, format!("{}\r\n", lines.join("\r\n\r\n")))
@@ -267,16 +311,21 @@ mod tests {
     #[test]
     fn an_alert_says_what_is_wrong_why_it_matters_and_what_to_do() {
         let failing = finding(Verdict::failing("5.9.1.7 is listed.", "Find out why first."));
-        let (subject, text) = letter(Turn::Failing, &failing, "mail.example.net", None);
+        let host = ("mail.example.net", None);
+        let (subject, text) = letter(Turn::Failing, &failing, host, None);
         assert_eq!(subject, "mail.example.net: Block lists is failing");
         for part in ["5.9.1.7 is listed.", "Why it matters: ", "What to do: Find", "waxwing doctor"] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        assert_eq!(facts(&failing)["todo"], "Find out why first.");
+        let facts = facts(&failing, Some("mx-1"));
+        assert_eq!(facts["todo"], "Find out why first.");
+        assert_eq!(facts["node"], "mx-1");
         let (url, well) = (Some("https://mail.example.net"), finding(Verdict::ok("Clean.")));
-        let (subject, text) = letter(Turn::Over, &well, "mail.example.net", url);
+        let host = ("mail.example.net", Some("mx-1"));
+        let (subject, text) = letter(Turn::Over, &well, host, url);
         assert!(subject.ends_with("failing no more") && !text.contains("Why it matters"));
         assert!(text.contains("https://mail.example.net/ops"), "{text}");
+        assert!(text.contains(", as the node mx-1 sees it."), "{text}");
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Signals: SIGINT (Ctrl-C), SIGTERM or a panic in a part of the server starts a graceful shutdown (drain); a second
-//! signal stops at once. SIGHUP reloads limits and routes from the configuration.
+//! signal stops at once. SIGHUP reloads the configuration.
 
 use std::fmt;
 use std::io;
 
-use super::RunningServer;
+use super::{RunningServer, service_manager};
 use crate::config::Config;
 
 /// Runs until the first stop signal or panic, then drains; another stop signal ends the drain at once.
-/// On SIGHUP it takes over limits and routes from `configuration`.
+/// On SIGHUP it takes over from `configuration` what a running server can.
 ///
 /// # Errors
 /// Signal handlers cannot be installed, or a part of the server has panicked.
@@ -17,12 +17,14 @@ pub async fn run<E: fmt::Display>(
     configuration: impl Fn() -> Result<Config, E>,
 ) -> io::Result<()> {
     let broken = running.broken();
+    service_manager::ready();
     tokio::select! {
         stop = stop_signal() => stop?,
         // A server that lost a part still looks alive, so it exits and lets its supervisor restart it.
         () = broken.cancelled() => {}
         never = reload(&running, configuration) => never?,
     }
+    service_manager::stopping();
     tokio::select! {
         () = running.drain() => {
             let panicked = "the server stopped because a part of it panicked; the panic is in the log; start it again";
@@ -35,7 +37,7 @@ pub async fn run<E: fmt::Display>(
     }
 }
 
-/// Reloads limits and routes on each SIGHUP. A faulty configuration is logged and changes nothing.
+/// Reloads the configuration on each SIGHUP. A faulty configuration is logged and changes nothing.
 #[cfg(unix)]
 async fn reload<E: fmt::Display>(
     running: &RunningServer,
@@ -44,12 +46,14 @@ async fn reload<E: fmt::Display>(
     use tokio::signal::unix::{SignalKind, signal};
     let mut hangup = signal(SignalKind::hangup())?;
     while hangup.recv().await.is_some() {
+        service_manager::reloading();
         match configuration() {
             Ok(config) => running.reloader.apply(&config),
             Err(error) => {
-                tracing::error!(%error, "the configuration was not reloaded because it has faults; limits, routes and all other settings stay as they were");
+                tracing::error!(%error, "the configuration was not reloaded because it has faults; all settings stay as they were");
             }
         }
+        service_manager::ready();
     }
     std::future::pending().await
 }

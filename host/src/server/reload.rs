@@ -1,4 +1,4 @@
-//! Reload on SIGHUP: limits and routes are replaced without a restart. The log names the keys that wait for a
+//! Reload on SIGHUP: limits, routes and the filter of the log are replaced without a restart. The log names the keys that wait for a
 //! restart, so that nobody believes that they hold already.
 
 use std::sync::{Mutex, PoisonError};
@@ -9,6 +9,7 @@ use super::limits::LiveLimits;
 use super::settings::settings;
 use crate::config::Config;
 use crate::management::settings::Settings;
+use crate::telemetry::logs;
 
 /// What a reload replaces, and the configuration that holds now.
 #[derive(Debug)]
@@ -54,11 +55,12 @@ impl Reloader {
 
     fn try_to_apply(&self, new: &Config) -> Result<ChangedKeys, PasswordFileError> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = running.with_limits_and_routes_of(new);
+        let next = running.reloaded_from(new);
         let changed = ChangedKeys::between(&running, &next, new);
         // Also where the keys are the same: passwords stand in files of their own.
         self.routes.apply(&next, RoutesChange::between(&running.delivery, &next.delivery))?;
         self.limits.apply(&descriptors::fit(&next));
+        logs::filter(&next.log.filter);
         self.shown.replace(settings(&next));
         *running = next;
         Ok(changed)
@@ -77,7 +79,7 @@ impl ChangedKeys {
             );
         } else {
             let keys = self.applied.join(", ");
-            tracing::info!(keys, "configuration reloaded: its limits and routes apply now");
+            tracing::info!(keys, "configuration reloaded: these keys apply now");
         }
         if !self.pending.is_empty() {
             let keys = self.pending.join(", ");

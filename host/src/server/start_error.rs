@@ -1,8 +1,10 @@
 //! Why a server does not start.
 
+use super::backup::BackupSetupError;
 use super::data_dir::DataDirError;
 use super::delivery::DeliverySetupError;
 use super::master_key::MasterKeyError;
+use super::membership::MembershipError;
 use super::tcp_listener::ListenError;
 use super::tls::CertificateError;
 use super::{domain_checks, webhooks};
@@ -16,11 +18,15 @@ pub enum StartError {
     #[error(transparent)]
     DataDir(#[from] DataDirError),
     #[error(transparent)]
+    Backup(#[from] BackupSetupError),
+    #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
     Plugins(#[from] PluginsError),
     #[error(transparent)]
     MasterKey(#[from] MasterKeyError),
+    #[error(transparent)]
+    Membership(#[from] MembershipError),
     #[error(transparent)]
     Domains(#[from] domain_checks::VerifierError),
     #[error(transparent)]

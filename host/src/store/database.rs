@@ -12,6 +12,8 @@ mod quick_check;
 mod row;
 mod sqlite;
 mod statement;
+pub mod transfer;
+mod writers;
 
 pub(super) use arg::{IntoArg, args, digits, to_json};
 pub(super) use connections::{Connections, Database, Tx};
@@ -25,31 +27,25 @@ pub(super) use postgres::for_server;
 #[cfg(test)]
 pub(super) use purpose::Purpose;
 pub use quick_check::Integrity;
+pub(super) use sqlite::copy as copy_file;
 pub(super) use row::{
     Row, column, inconsistent, json, json_or_empty, moment, moment_or_none, parsed, word,
 };
 #[cfg(test)]
 pub(super) use sqlite::{PAGE_READERS, READERS, page_readers};
-pub(super) use statement::{Sql, Statement, each, either, inserts, sql};
+pub(super) use statement::{Sql, Statement, beside, each, either, inserts, sql};
 
 use std::time::Duration;
 
-use sqlx::postgres::PgConnection;
-
 use crate::store::{Place, StoreError};
 
-/// Holds a database for one server.
-#[derive(Debug)]
-pub struct Claim(
-    #[expect(dead_code, reason = "the lock lasts as long as its session")] Option<PgConnection>,
-);
-
-/// Takes the database for one server, where several could reach it.
-pub(super) async fn claim(place: &Place) -> Result<Claim, StoreError> {
-    match place {
-        Place::File(_) => Ok(Claim(None)),
-        Place::Server(url) => Box::pin(postgres::claim(url)).await.map(|it| Claim(Some(it))),
-    }
+/// The newest migration that this version of the server knows for a database of that kind.
+pub(super) fn newest_migration(database: &Database) -> i64 {
+    let all = match database.file() {
+        Some(_) => &migrations::CURRENT,
+        None => &migrations::POSTGRES,
+    };
+    all.iter().map(|it| it.version).max().unwrap_or_default()
 }
 
 /// Opens the database, makes it where it is missing, and brings its schema up to date.

@@ -149,6 +149,7 @@ async fn a_plugin_is_activated_and_rolled_back_by_page() {
     assert!(asked.html.contains("There is nothing to roll back to."), "{}", asked.html);
     assert!(!asked.html.contains("button main danger"), "no button leads there: {}", asked.html);
     let before = browser.get(&format!("{path}/activate")).await.value("seen");
+    let old = browser.get(&format!("{path}/settings")).await.value("seen");
     server.install(PLAN, "?impact=ask", &component("price-one")).await;
     let waits = async || {
         let slot = server.slot(PLAN).await;
@@ -165,6 +166,13 @@ async fn a_plugin_is_activated_and_rolled_back_by_page() {
     assert!(page.html.contains("With the next call price-one"), "{}", page.html);
     let other = browser.submit(&format!("{path}/activate"), &[("seen", &before)]).await;
     assert!(other.status == 409 && other.html.contains("has changed since"), "{}", other.html);
+    let typed = [("seen", old.as_str()), ("s.plans.0.name", "mine")];
+    let other = browser.submit(&format!("{path}/settings"), &typed).await;
+    assert!(other.status == 409 && other.html.contains("has changed since"), "{}", other.html);
+    assert!(other.html.contains("waits in this slot"), "{}", other.html);
+    let shadow = [("seen", before.as_str()), ("calls", "1")];
+    let other = browser.submit(&format!("{path}/shadow"), &shadow).await;
+    assert!(other.status == 409 && other.html.contains("Waits for you"), "{}", other.html);
     let done = order(&mut browser, &format!("{path}/activate")).await;
     assert_eq!(done.to, Some(format!("{path}?done=activated")), "{}", done.html);
     let page = browser.get(&path).await;
@@ -211,8 +219,8 @@ async fn settings_of_a_plugin_are_typed_proven_and_rolled_back() {
     assert_eq!(saved.to, Some(format!("{path}?done=configured")), "{}", saved.html);
     let at_once = browser.submit(&format!("{path}/settings"), &good).await;
     let is_refused =
-        ["being proven", "changed in the meantime"].iter().any(|it| at_once.html.contains(it));
-    assert!(at_once.status == 422 && is_refused, "{}", at_once.html);
+        ["being proven", "has changed since"].iter().any(|it| at_once.html.contains(it));
+    assert!(at_once.status == 409 && is_refused, "{}", at_once.html);
     let names = async || {
         let plans = server.get_as(server.key(), "/v1/plans").await.body;
         let plans = plans["data"].as_array().cloned().unwrap_or_default();
@@ -227,7 +235,9 @@ async fn settings_of_a_plugin_are_typed_proven_and_rolled_back() {
     let file = file.expect("written");
     assert!(file.contains("kind = \"plan\"") && file.contains("[[settings.plans]]"), "{file}");
     let late = browser.submit(&format!("{path}/settings"), &good).await;
-    assert!(late.status == 422 && late.html.contains("changed in the meantime"), "{}", late.html);
+    assert!(late.status == 409 && late.html.contains("has changed since"), "{}", late.html);
+    assert!(late.html.contains("value=\"gold\""), "the settings as they are now: {}", late.html);
+    assert_ne!(late.value("seen"), seen, "and this form may be saved");
     order(&mut browser, &format!("{path}/rollback")).await;
     let before = ["free", "starter", "pro", "business", "enterprise"];
     until_async("the ones before are live", wait, async || are(&before).await).await;
@@ -330,7 +340,9 @@ async fn a_component_that_waits_answers_live_calls_in_the_shadow() {
     assert!(browser.get(&path).await.html.contains("Live calls in the shadow"));
     let refused = browser.submit(&format!("{path}/shadow"), &[("calls", "0")]).await;
     assert_eq!(refused.status, 400, "{}", refused.html);
-    let begun = browser.submit(&format!("{path}/shadow"), &[("calls", "2")]).await;
+    let seen = browser.get(&path).await.value("seen");
+    let calls = [("seen", seen.as_str()), ("calls", "2")];
+    let begun = browser.submit(&format!("{path}/shadow"), &calls).await;
     assert_eq!(begun.to, Some(format!("{path}?done=shadowed")), "{}", begun.html);
     for to in ["a@example.com", "b@example.com"] {
         server.send(server.key(), &message(to)).await.message_id();

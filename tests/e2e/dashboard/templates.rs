@@ -40,6 +40,41 @@ pub async fn publish_mine(browser: &mut Browser<'_>) {
 }
 
 #[tokio::test]
+async fn an_author_who_was_overtaken_sees_by_what_and_saves_over_it_or_not() {
+    let server = Server::dev();
+    let mut ann = Browser::of_dev(&server).await;
+    publish_mine(&mut ann).await;
+    let account = server.dev_account().id;
+    let mut bo = Browser::invited(&server, "bo@example.com", &account, "member").await;
+    let opened = ann.get(MINE).await.value("edition");
+    assert_eq!(edit(&mut bo, "draft", "<p>of bo</p>").await.status, 303);
+    let mut typed = vec![
+        ("edition", opened.as_str()),
+        ("subject", "Hello"),
+        ("language", "html"),
+        ("markup", "<p>of ann</p>"),
+        ("example", r#"{"name": "Ada", "city": "Bern"}"#),
+    ];
+    let page = ann.submit(&format!("{MINE}/draft"), &typed).await;
+    assert_eq!(page.status, 409, "{}", page.html);
+    for part in ["by bo@example.com", "of ann", "-&#60;p&#62;of bo", "+&#60;p&#62;of ann"] {
+        assert!(page.html.contains(part), "{part}: {}", page.html);
+    }
+    assert!(!page.html.contains(">+Hello"), "only what differs: {}", page.html);
+    let over = page.value("over");
+    assert_eq!(edit(&mut bo, "draft", "<p>of bo again</p>").await.status, 303);
+    typed.push(("over", &over));
+    let page = ann.submit(&format!("{MINE}/draft"), &typed).await;
+    assert!(page.status == 409 && page.html.contains("of bo again"), "{}", page.html);
+    let over = page.value("over");
+    typed.pop();
+    typed.push(("over", &over));
+    let page = ann.submit(&format!("{MINE}/draft"), &typed).await;
+    assert_eq!((page.status, page.to.as_deref()), (303, Some(MINE)), "{}", page.html);
+    assert!(ann.get(MINE).await.html.contains("of ann"));
+}
+
+#[tokio::test]
 async fn a_template_is_written_published_and_rolled_back_on_the_pages() {
     let server = Server::dev();
     let mut browser = Browser::of_dev(&server).await;
@@ -68,6 +103,11 @@ async fn a_template_is_written_published_and_rolled_back_on_the_pages() {
     let stale = [("edition", "0"), ("subject", "Kept"), ("markup", "typed")];
     let page = browser.submit(&format!("{MINE}/draft"), &stale).await;
     assert!(page.status == 409 && page.html.contains("value=\"Kept\""), "{}", page.html);
+    for part in ["Save mine over it", "class=\"added\">+Kept", "class=\"removed\">-Hello"] {
+        assert!(page.html.contains(part), "{part}: {}", page.html);
+    }
+    let again = browser.submit(&format!("{MINE}/draft"), &stale).await;
+    assert_eq!(again.status, 409, "only the button that says so saves over it: {}", again.html);
 
     assert_eq!(edit(&mut browser, "draft", "<p>{{ name }} {{ city }}</p>").await.status, 303);
     let page = post(&mut browser, "publish", &[("note", "With a \"city\"")]).await;
@@ -249,7 +289,7 @@ async fn a_source_is_as_large_as_the_api_takes_and_no_larger() {
     let page = edit(&mut browser, "draft", &larger).await;
     assert!(page.status == 422 && page.html.contains("524288"), "{}", page.status);
     let page = edit(&mut browser, "check", &"a".repeat(4 << 20)).await;
-    assert_eq!(page.status, 400, "as a form it has three times as many bytes, and bodies 10 MiB");
+    assert_eq!(page.status, 413, "as a form it has three times as many bytes, and bodies 10 MiB");
 }
 
 #[tokio::test]

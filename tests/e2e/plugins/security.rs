@@ -10,7 +10,7 @@ use waxwing_tests::{Answer, Launch, Server};
 use super::{Component, PLAN, note, reason, sent, server};
 
 /// Everything that an operator may do.
-const ROUTES: [(&str, &str); 15] = [
+const ROUTES: [(&str, &str); 16] = [
     ("GET", "/v1/plugins"),
     ("GET", "/v1/plugins/plan-policy"),
     ("GET", "/v1/plugins/plan-policy/logs"),
@@ -20,8 +20,10 @@ const ROUTES: [(&str, &str); 15] = [
     ("POST", "/v1/plugins/plan-policy/disable"),
     ("POST", "/v1/plugins/plan-policy/shadow?calls=1"),
     ("POST", "/v1/plugins/plan-policy/impact"),
+    ("GET", "/v1/metrics"),
     ("GET", "/v1/queue"),
     ("GET", "/v1/queue/why?message={id}"),
+    ("POST", "/v1/queue/release"),
     ("GET", "/v1/queue/why?domain=example.com"),
     ("GET", "/v1/decisions"),
     ("GET", "/v1/decisions/{id}"),

@@ -145,6 +145,6 @@ async fn what_a_new_compiler_would_change_is_told_before_it_is_live() {
     // It waits for the operator, and what is published stays as it is.
     server.place("mjml.wasm", &bytes);
     let waits = server.at_stage(SLOT, "waiting").await;
-    assert_eq!(waits["candidate"]["waits"], "1 published templates would not be served as now");
+    assert_eq!(waits["candidate"]["waits"], "1 published template would not be served as now");
     assert_eq!(waits["active"]["builtin"], true, "{waits:#}");
 }

@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 
 pub use node::node_packages;
 pub use not_run::{Unmet, noted};
-pub use postgres::Cluster;
+pub use postgres::{Cluster, Pair};
 pub use python::{python, run_python};
 
 /// Something on the machine that the tests cannot bring along.
@@ -27,6 +27,8 @@ pub enum Need {
     Chromium,
     /// curl, with SMTP.
     Curl,
+    /// What builds Debian packages, and systemd's own analysis of a unit.
+    Debian,
     /// Go with its standard library.
     Go,
     /// msmtp, the sendmail of machines without a mail server.
@@ -41,10 +43,14 @@ pub enum Need {
     Postgres,
     /// Postfix with SASL, and the right to start a Postfix of our own.
     Postfix,
+    /// Prometheus' own check of rules and metrics.
+    Promtool,
     /// Python 3 with its standard library.
     Python,
     /// Python 3 that can make virtual environments.
     PythonVenv,
+    /// The rights of root, and curl.
+    Root,
     /// Ruby with its standard library.
     Ruby,
     /// The right to mount a tmpfs.
@@ -76,11 +82,13 @@ impl Need {
         match self {
             Self::Chromium => &[&["chromium", "--version"]],
             Self::Curl => &[&["curl", "--version"]],
+            Self::Debian => &[&["dpkg-deb", "--version"], &["systemd-analyze", "--version"]],
             Self::Go => &[&["go", "version"]],
             Self::Msmtp => &[&["msmtp", "--version"]],
             Self::Node => &[&["node", "--version"], &["npm", "--version"]],
             Self::OpenSsl => &[&["openssl", "version"]],
             Self::Php => &[&["php", "-r", "exit(extension_loaded('curl') ? 0 : 1);"]],
+            Self::Root => &[&["sh", "-c", "test \"$(id -u)\" = 0"], &["curl", "--version"]],
             Self::Ruby => &[&["ruby", "-e", "require 'json'; require 'net/http'"]],
             Self::Postfix => &[
                 &["/usr/sbin/postconf", "-d", "mail_version"],
@@ -92,6 +100,7 @@ impl Need {
                 &["sh", "-c", "test \"$(id -u)\" = 0"],
             ],
             Self::Postgres => &[],
+            Self::Promtool => &[&["promtool", "--version"]],
             Self::Python => &[&["python3", "-c", "import email, smtplib, ssl"]],
             Self::PythonVenv => &[&["python3", "-c", "import ensurepip, venv"]],
             Self::SmallDisk => &[&[
@@ -107,14 +116,17 @@ impl Need {
         match self {
             Self::Chromium => "chromium is not installed",
             Self::Curl => "curl is not installed",
+            Self::Debian => "dpkg-deb or systemd-analyze is not installed",
             Self::Go => "go is not installed",
             Self::Msmtp => "msmtp is not installed",
             Self::Node => "Node.js with npm is not installed",
             Self::OpenSsl => "openssl is not installed",
             Self::Php => "php with its extension curl is not installed",
+            Self::Root => "the tests do not run as root, or curl is not installed",
             Self::Ruby => "ruby is not installed",
             Self::Postfix => "Postfix with SASL is not installed, or the tests do not run as root",
             Self::Postgres => "the binaries of a PostgreSQL server are not installed",
+            Self::Promtool => "promtool is not installed",
             Self::Python => "python3 is not installed",
             Self::PythonVenv => "python3 cannot make virtual environments",
             Self::SmallDisk => "the tests may not mount a tmpfs; run them as root",
@@ -126,7 +138,8 @@ impl Need {
     fn packages(self) -> &'static [&'static str] {
         match self {
             Self::Chromium => &["chromium"],
-            Self::Curl => &["curl"],
+            Self::Curl | Self::Root => &["curl"],
+            Self::Debian => &["systemd"],
             Self::Go => &["golang-go"],
             Self::Msmtp => &["msmtp"],
             Self::Node => &["nodejs", "npm"],
@@ -135,6 +148,7 @@ impl Need {
             Self::Ruby => &["ruby"],
             Self::Postfix => &["postfix", "libsasl2-modules", "ca-certificates"],
             Self::Postgres => &["postgresql"],
+            Self::Promtool => &["prometheus"],
             Self::Python => &["python3"],
             Self::PythonVenv => &["python3", "python3-venv"],
             Self::SmallDisk => &[],

@@ -1,5 +1,6 @@
 //! What the first start makes: an account with credits, a key, a sandbox domain, templates.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -41,6 +42,8 @@ const KEY_FILE: &str = "dev.key";
 const PERSON: &str = "dev@sandbox.test";
 /// The same for the password of the dashboard.
 const PASSWORD_FILE: &str = "dev.password";
+/// Passwords are hashed in turn for each address: this server's own.
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// What a newcomer needs for a first send.
 #[derive(Debug)]
@@ -162,11 +165,11 @@ async fn person(
     let kept = std::fs::read_to_string(data.file(PASSWORD_FILE)).ok();
     let (id, password) = if let Some(user) = running.store.user_by_email(&email).await? {
         let kept = kept.unwrap_or_default();
-        let is_right = people.passwords.is_right(&kept, user.password.as_deref()).await;
+        let is_right = people.passwords.is_right(&kept, user.password.as_deref(), HERE).await;
         (user.id, is_right.map_err(PeopleError::from)?.then_some(kept))
     } else {
         let (password, now) = (Secret::random().reveal(), running.clock.now());
-        let hash = people.passwords.hash(&password).await.map_err(PeopleError::from)?;
+        let hash = people.passwords.hash(&password, HERE).await.map_err(PeopleError::from)?;
         let new = NewUser {
             id: UserId::new(now),
             email,

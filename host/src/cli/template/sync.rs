@@ -23,6 +23,7 @@ use crate::authoring::import::{ImportGoal, ImportOptions};
 use crate::clock::Clock;
 use crate::config::{Config, LogFilter};
 use crate::plugin::Plugins;
+use crate::plural::plural;
 use crate::server;
 use crate::server::data_dir::DataDir;
 use crate::store::{Store, TemplateOwner};
@@ -280,7 +281,7 @@ async fn offline(files: &Files) -> Result<Value, SyncError> {
         .map_err(|source| SyncError::Write { path: std::env::temp_dir(), source })?;
     let data = DataDir::open(folder.path()).map_err(Box::new)?;
     let store = Store::open(&data.database().map_err(Box::new)?).await?;
-    let options = server::plugins::options(&config, &data).map_err(SyncError::offline)?;
+    let options = server::plugins::options(&config, &data, None).map_err(SyncError::offline)?;
     let clock = Clock::system();
     let (plugins, _supervisor) =
         Plugins::start(options, clock.clone()).await.map_err(SyncError::offline)?;
@@ -402,9 +403,10 @@ fn line(it: &Value, would: &str) -> String {
     if it["message"].is_null() {
         let breaking = all("breaking");
         if !breaking.is_empty() {
-            let (count, sent) = (breaking.len(), text(it, "sent"));
-            let ways = if count == 1 { "way" } else { "ways" };
-            lines.push(format!("  breaks senders in {count} {ways}; {sent} messages in 30 days"));
+            let (count, sent) = (breaking.len(), it["sent"].as_u64().unwrap_or_default());
+            let ways = plural(count, "way", "ways");
+            let messages = plural(sent, "message", "messages");
+            lines.push(format!("  breaks senders in {count} {ways}; {sent} {messages} in 30 days"));
         }
     }
     let warnings = all("diagnostics").into_iter().filter(|it| it["severity"] == "warning");

@@ -18,7 +18,7 @@ use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::{Theme, Visitor};
 use crate::dashboard::response::{Failure, page, sentence, with_status};
 use crate::dashboard::state::Dashboard;
-use crate::dashboard::words::{When, number};
+use crate::dashboard::words::{When, counted, number};
 use crate::fair_share::ShareOwner;
 use crate::id::{AccountId, UserId};
 use crate::management::accounts::{self, AccountChange, AccountError, NewAccount, PlanChoice};
@@ -96,6 +96,8 @@ struct AccountPage {
 struct SuspendPage {
     frame: Frame,
     account: AccountLine,
+    /// As in `2 messages`: of the last 30 days.
+    sent: String,
 }
 
 #[derive(Debug)]
@@ -302,10 +304,10 @@ pub async fn confirm(
 ) -> Result<Response, Failure> {
     let now = dashboard.api.clock.now();
     let row = dashboard.api.store.account(id_of(&id)?, now).await?;
-    let account = AccountLine::of(&row, SentLately::default(), now);
     page(&SuspendPage {
         frame: Frame::of(&dashboard, &visitor, Place::OpsAccounts).await?,
-        account,
+        account: AccountLine::of(&row, SentLately::default(), now),
+        sent: counted(row.sent_month, "message", "messages"),
     })
 }
 

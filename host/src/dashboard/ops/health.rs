@@ -13,6 +13,7 @@ use crate::dashboard::state::Dashboard;
 use crate::dashboard::words::When;
 use crate::health::{Finding, State as HealthState};
 use crate::management::settings::Setting;
+use crate::store::{NodeRow, NodeState};
 
 /// One check.
 #[derive(Debug)]
@@ -40,7 +41,18 @@ struct HealthPage {
     /// When they were made.
     made: When,
     version: &'static str,
+    /// Empty where one server has the database for itself.
+    nodes: Vec<Node>,
     sections: Vec<Section>,
+}
+
+/// A server that shares the database.
+#[derive(Debug)]
+struct Node {
+    row: NodeRow,
+    badge: (&'static str, &'static str, &'static str),
+    started: When,
+    seen: When,
 }
 
 /// A section of the configuration.
@@ -59,14 +71,30 @@ pub async fn show(
     let (report, now) = (dashboard.api.health.last().await, dashboard.api.clock.now());
     let mut findings: Vec<&Finding> = report.findings.iter().collect();
     findings.sort_by_key(|it| place(it.verdict.state));
+    let store = &dashboard.api.store;
+    let nodes = if store.has_file() { Vec::new() } else { store.nodes().await? };
     page(&HealthPage {
         faults: findings.iter().filter(|it| it.verdict.todo.is_some()).count(),
         checks: findings.into_iter().map(|it| line(it, now)).collect(),
         made: When::of(report.at, now),
         version: env!("CARGO_PKG_VERSION"),
+        nodes: nodes.into_iter().map(|row| Node::new(row, now)).collect(),
         sections: by_section(&dashboard.settings.all()),
         frame: Frame::of(&dashboard, &visitor, Place::OpsHealth).await?,
     })
+}
+
+impl Node {
+    fn new(row: NodeRow, now: Timestamp) -> Self {
+        let badge = match row.state {
+            NodeState::Live => ("good", "✓", "live"),
+            NodeState::Draining => ("wait", "↻", "draining"),
+            NodeState::Late => ("bad", "✕", "late"),
+            NodeState::Gone => ("wait", "–", "gone"),
+        };
+        let (started, seen) = (When::of(row.started_at, now), When::of(row.seen_at, now));
+        Self { row, badge, started, seen }
+    }
 }
 
 /// Makes all checks now.

@@ -8,7 +8,8 @@ use http::StatusCode;
 use serde_json::{Map, Value};
 
 use super::operating::Operating;
-use super::plugins::{SlotForm, find, refused};
+use super::plugin_slot::find;
+use super::plugins::{SlotForm, refused};
 use crate::dashboard::form::Form;
 use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::{Theme, Visitor};
@@ -16,7 +17,8 @@ use crate::dashboard::response::{Failure, page, sentence, with_status};
 use crate::dashboard::state::Dashboard;
 use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::slot::SlotName;
-use crate::plugin::supervisor::Order as PluginOrder;
+use crate::plugin::status::SlotStatus;
+use crate::plugin::supervisor::{Order as PluginOrder, OrderError};
 
 /// Empty rows below those of a list, to add with.
 const SPARE_ROWS: usize = 2;
@@ -70,7 +72,11 @@ struct SettingsPage {
     slot: String,
     plugin: String,
     /// The number of the settings that the form shows.
-    seen: u32,
+    revision: u32,
+    /// Which components and settings the page speaks of.
+    seen: String,
+    /// What waits in the slot, which the form would replace.
+    waiting: Option<String>,
     fields: Vec<Field>,
     faults: Vec<String>,
 }
@@ -183,53 +189,54 @@ pub async fn show(
     Operating(visitor): Operating,
     Path(slot): Path<String>,
 ) -> Result<Response, Failure> {
-    let (name, active) = active(&dashboard, &slot)?;
+    let (name, view) = find(&dashboard, &slot).await?;
     visitor.step_up(&dashboard, &format!("/ops/plugins/{name}/settings"))?;
-    let settings = &active.generation_config().settings;
-    page(&settings_page(&dashboard, &visitor, (&name, &active), settings, Vec::new()).await?)
+    page(&settings_page(&dashboard, &visitor, (&name, &view), None, Vec::new()).await?)
 }
 
 pub async fn save(sent: SlotForm) -> Result<Response, Failure> {
     let SlotForm { dashboard, visitor, form, slot, view } = &sent;
     let active = view.active.as_ref().ok_or(Failure::Missing)?;
-    visitor.step_up(dashboard, &format!("{}/settings", sent.page()))?;
-    let seen = form.get("seen").parse();
-    let seen = seen.map_err(|_| Failure::Invalid("The form names no settings.".to_owned()))?;
+    visitor.step_up_for(dashboard, form)?;
     let (settings, faults) = read(&schema(active), form, &active.generation_config().settings);
     let faults = if faults.is_empty() {
-        let order = PluginOrder::Configure { settings: settings.clone(), seen: Some(seen) };
+        let order = PluginOrder::Configure { settings: settings.clone() };
         match sent.give(order, ("configure_plugin", "configured")).await? {
             Ok(done) => return Ok(done),
+            Err(error @ (OrderError::Changed(_) | OrderError::SettingsBeingProven(_))) => {
+                // What was typed is about something else than what is there now.
+                let (slot, view) = find(dashboard, slot.as_str()).await?;
+                let faults = vec![refused(&error)?];
+                let now = settings_page(dashboard, visitor, (&slot, &view), None, faults).await?;
+                return with_status(StatusCode::CONFLICT, &now);
+            }
             Err(error) => vec![refused(&error)?],
         }
     } else {
         faults
     };
-    let typed = Value::Object(settings);
-    let mut again = settings_page(dashboard, visitor, (slot, active), &typed, faults).await?;
-    again.seen = seen;
+    let typed = Some(Value::Object(settings));
+    let mut again = settings_page(dashboard, visitor, (slot, view), typed, faults).await?;
+    form.get("seen").clone_into(&mut again.seen);
     with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
-}
-
-/// What answers the slot's calls now.
-fn active(dashboard: &Dashboard, slot: &str) -> Result<(SlotName, InstalledPlugin), Failure> {
-    let (name, view) = find(dashboard, slot)?;
-    let active = view.active.ok_or(Failure::Missing)?;
-    Ok((name, active))
 }
 
 fn schema(plugin: &InstalledPlugin) -> Value {
     serde_json::from_str(&plugin.manifest().settings_schema).unwrap_or_default()
 }
 
+/// Shows what was typed, or else the settings of what answers the slot's calls now.
 async fn settings_page(
     dashboard: &Dashboard,
     visitor: &Visitor,
-    (slot, active): (&SlotName, &InstalledPlugin),
-    settings: &Value,
+    (slot, view): (&SlotName, &SlotStatus),
+    typed: Option<Value>,
     faults: Vec<String>,
 ) -> Result<SettingsPage, Failure> {
+    let active = view.active.as_ref().ok_or(Failure::Missing)?;
+    let settings = typed.as_ref().unwrap_or(&active.generation_config().settings);
     let identity = active.identity();
+    let waiting = view.candidate.as_ref().filter(|it| it.waits.is_some());
     let schema = schema(active);
     // A list shows what holds, so that a row can be added to it.
     let value = |member: &Member| match (&member.control, settings.get(&member.name)) {
@@ -244,7 +251,9 @@ async fn settings_page(
         frame: Frame::of(dashboard, visitor, Place::OpsPlugins).await?,
         slot: slot.to_string(),
         plugin: format!("{} {}", identity.name, identity.version),
-        seen: identity.settings_revision,
+        revision: identity.settings_revision,
+        seen: view.mark(),
+        waiting: waiting.and_then(|it| it.name.clone()),
         fields: Member::all_of(&schema, ArrayRows::Possible).into_iter().map(field).collect(),
         faults,
     })

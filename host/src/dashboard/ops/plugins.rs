@@ -7,25 +7,24 @@ use http::{StatusCode, Uri};
 use serde_json::Value;
 
 use super::operating::{self, Operating, Order, record};
+use super::plugin_slot::{NodeLine, find, short};
 use crate::clock::Timestamp;
 use crate::dashboard::form::Form;
 use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::{Theme, Visitor, in_path};
 use crate::dashboard::response::{Failure, page, sentence, with_status};
 use crate::dashboard::state::Dashboard;
-use crate::dashboard::words::{When, number};
+use crate::dashboard::words::{When, counted_if_any, number};
 use crate::plugin::comparison::{Difference, Group};
 use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::slot::{OnFailure, SlotName};
-use crate::plugin::status::{CandidateStatus, SlotStatus, Standing};
+use crate::plugin::status::{CandidateStatus, NodeState, SlotStatus, Standing};
 use crate::plugin::supervisor::{Order as PluginOrder, OrderError};
 use crate::plugin::{CallPurpose, Line};
 
 const LOG_LINES: usize = 50;
 /// Live calls that a page has a component answer in the shadow.
 const MAX_SHADOW: u32 = 100_000;
-/// Letters of a digest that tell one component from another.
-const SHORT_DIGEST: usize = 12;
 const NOTHING_BEFORE: &str = "There is nothing to roll back to.";
 
 /// What answers the calls of a slot, in a list.
@@ -96,7 +95,8 @@ struct ActiveView {
     micros: String,
     trapped: u64,
     gave_up: String,
-    inputs: usize,
+    /// As in `2 inputs`, which made it trap; none where none did.
+    inputs: Option<String>,
     on_failure: &'static str,
     settings: Vec<SettingLine>,
     shadow: Option<Comparison>,
@@ -119,10 +119,16 @@ struct PluginPage {
     previous: Option<PreviousView>,
     quarantined: Vec<(String, String, Option<When>)>,
     is_unsaved: bool,
+    nodes: Vec<NodeLine>,
     /// The orders that may be given, each with the word of its path and the class of its button.
     orders: Vec<(&'static str, &'static str, &'static str)>,
     lines: Vec<Line>,
-    dropped: u64,
+    /// As in `2 lines were`; none where none was dropped.
+    dropped: Option<String>,
+    /// Which components and settings the page shows, for its forms.
+    seen: String,
+    /// Why an order of the page was refused.
+    fault: Option<String>,
 }
 
 #[derive(Template)]
@@ -136,7 +142,7 @@ struct OrderPage {
     /// Whether there is something to order.
     is_possible: bool,
     is_danger: bool,
-    /// What waits, and what was there before, as the page says it.
+    /// Which components and settings the page speaks of.
     seen: String,
     fault: Option<String>,
 }
@@ -186,11 +192,14 @@ impl SlotLine {
             Standing::Empty => ("empty", ("off", "–")),
         };
         let wants = match &view.candidate {
-            Some(CandidateStatus { rejected: Some(_), .. }) => Some("was refused"),
-            Some(CandidateStatus { waits: Some(_), .. }) => Some("waits for you"),
-            Some(_) => Some("being checked"),
-            None if view.is_unsaved => Some("not on disk"),
-            None if !view.quarantined.is_empty() => Some("quarantine"),
+            Some(CandidateStatus { rejected: Some(_), .. }) => Some("candidate refused"),
+            Some(CandidateStatus { waits: Some(_), .. }) => Some("candidate waits for you"),
+            Some(_) => Some("candidate is being checked"),
+            None if view.is_unsaved => Some("state is not saved"),
+            None if view.nodes.iter().any(|it| it.state != NodeState::Active) => {
+                Some("not on all nodes")
+            }
+            None if !view.quarantined.is_empty() => Some("in quarantine"),
             None => None,
         };
         let identity = active.map(InstalledPlugin::identity);
@@ -226,7 +235,9 @@ impl ActiveView {
             micros: micros(active),
             trapped: stats.failed(),
             gave_up: count(stats.gave_up()),
-            inputs: stats.inputs_in_quarantine(),
+            inputs: u64::try_from(stats.inputs_in_quarantine())
+                .ok()
+                .and_then(|it| counted_if_any(it, "input", "inputs")),
             on_failure: match active.config().on_failure {
                 OnFailure::Closed => "the send is refused, and nothing is charged",
                 OnFailure::Builtin => "the built-in plugin of the kind decides",
@@ -300,7 +311,7 @@ impl FromRequest<Dashboard> for SlotForm {
         let slot = in_path(&mut parts, "slot").await?;
         let sent = Order::from_request(Request::from_parts(parts, body), dashboard).await?;
         let Order { visitor, form } = sent;
-        let (slot, view) = find(dashboard, &slot)?;
+        let (slot, view) = find(dashboard, &slot).await?;
         Ok(Self { dashboard: dashboard.clone(), visitor, form, slot, view })
     }
 }
@@ -310,14 +321,15 @@ impl SlotForm {
         format!("/ops/plugins/{}", self.slot)
     }
 
-    /// Gives an order, writes it into the audit log as `action`, and goes to the slot's page, which says what was
-    /// `done`. Answers why where it is refused.
+    /// Gives an order about what the form's page has shown, writes it into the audit log as `action`, and goes to the slot's
+    /// page, which says what was `done`. Answers why where it is refused.
     pub async fn give(
         &self,
         order: PluginOrder,
         (action, done): (&'static str, &str),
     ) -> Result<Result<Response, OrderError>, Failure> {
-        let given = self.dashboard.api.plugins.order(self.slot.clone(), order).await;
+        let (slot, seen) = (self.slot.clone(), self.form.get("seen").to_owned());
+        let given = self.dashboard.api.plugins.order_on(slot, order, seen).await;
         if let Err(refused) = given {
             return Ok(Err(refused));
         }
@@ -331,6 +343,7 @@ pub async fn list(
     State(dashboard): State<Dashboard>,
     Operating(visitor): Operating,
 ) -> Result<Response, Failure> {
+    dashboard.api.plugins.refresh().await;
     let slots = dashboard.api.plugins.statuses().slots();
     page(&PluginsPage {
         slots: slots.iter().map(|(name, view)| SlotLine::of(name, view)).collect(),
@@ -344,10 +357,8 @@ pub async fn show(
     Path(slot): Path<String>,
     uri: Uri,
 ) -> Result<Response, Failure> {
-    let (name, view) = find(&dashboard, &slot)?;
-    let now = dashboard.api.clock.now();
-    let mut frame = Frame::of(&dashboard, &visitor, Place::OpsPlugins).await?;
-    frame.notice = match Form::of_query(uri.query()).get("done") {
+    let mut shown = plugin_page(&dashboard, &visitor, &slot).await?;
+    shown.frame.notice = match Form::of_query(uri.query()).get("done") {
         "activated" => Some("The component is active.".to_owned()),
         "rolled-back" => Some("The version before is active again.".to_owned()),
         "configured" => Some(
@@ -361,6 +372,16 @@ pub async fn show(
         }
         _ => None,
     };
+    page(&shown)
+}
+
+async fn plugin_page(
+    dashboard: &Dashboard,
+    visitor: &Visitor,
+    slot: &str,
+) -> Result<PluginPage, Failure> {
+    let (name, view) = find(dashboard, slot).await?;
+    let now = dashboard.api.clock.now();
     let quarantined = view.quarantined.iter().map(|it| {
         let at = Timestamp::parse_rfc3339(&it.at).map(|at| When::of(at, now));
         (short(&it.digest), sentence(&it.reason), at)
@@ -376,8 +397,10 @@ pub async fn show(
         (view.standing() == Standing::Active && !view.is_builtin, ("disable", "Switch off…", "")),
     ];
     let orders = orders.into_iter().filter_map(|(may, order)| may.then_some(order)).collect();
-    page(&PluginPage {
-        frame,
+    Ok(PluginPage {
+        frame: Frame::of(dashboard, visitor, Place::OpsPlugins).await?,
+        seen: view.mark(),
+        fault: None,
         slot: SlotLine::of(&name, &view),
         active: ActiveView::of(&view, now),
         candidate: view.candidate.as_ref().map(CandidateView::of),
@@ -388,9 +411,10 @@ pub async fn show(
         }),
         quarantined: quarantined.collect(),
         is_unsaved: view.is_unsaved,
+        nodes: view.nodes.iter().map(NodeLine::of).collect(),
         orders,
         lines,
-        dropped,
+        dropped: counted_if_any(dropped, "line was", "lines were"),
     })
 }
 
@@ -400,7 +424,7 @@ pub async fn confirm(
     Path((slot, order)): Path<(String, String)>,
 ) -> Result<Response, Failure> {
     let wanted = Wanted::of(&order)?;
-    let (name, _) = find(&dashboard, &slot)?;
+    let (name, _) = find(&dashboard, &slot).await?;
     visitor.step_up(&dashboard, &format!("/ops/plugins/{name}/{order}"))?;
     page(&order_page(&dashboard, &visitor, (&slot, wanted), None).await?)
 }
@@ -411,24 +435,13 @@ pub async fn order(
 ) -> Result<Response, Failure> {
     let wanted = Wanted::of(&order)?;
     let SlotForm { dashboard, visitor, slot, .. } = &sent;
-    visitor.step_up(dashboard, &format!("{}/{order}", sent.page()))?;
-    let fault = if sent.form.get("seen") == components(&sent.view) {
-        match sent.give(wanted.order(), wanted.names()).await? {
-            Ok(done) => return Ok(done),
-            Err(error) => refused(&error)?,
-        }
-    } else {
-        "What waits in this slot has changed since the page was shown; read it again.".to_owned()
+    visitor.step_up_for(dashboard, &sent.form)?;
+    let fault = match sent.give(wanted.order(), wanted.names()).await? {
+        Ok(done) => return Ok(done),
+        Err(error) => refused(&error)?,
     };
     let again = order_page(dashboard, visitor, (slot.as_str(), wanted), Some(fault)).await?;
     with_status(StatusCode::CONFLICT, &again)
-}
-
-/// The components that an order can make live.
-fn components(view: &SlotStatus) -> String {
-    let waiting = view.candidate.as_ref().and_then(|it| it.digest.as_deref());
-    let before = view.previous.as_ref().and_then(|it| it.digest.as_deref());
-    format!("{}/{}", waiting.unwrap_or("none"), before.unwrap_or("none"))
 }
 
 /// Why an order was refused, in words for the page that gave it.
@@ -445,8 +458,9 @@ pub fn refused(error: &OrderError) -> Result<String, Failure> {
         | OrderError::BindingTaken(_)
         | OrderError::NothingToShadow(_)
         | OrderError::NothingToConfigure(_)
-        | OrderError::SettingsChanged(_)
+        | OrderError::Changed(_)
         | OrderError::SettingsBeingProven(_)
+        | OrderError::NotLoaded(_)
         | OrderError::Settings(_)
         | OrderError::File(_) => Ok(words),
     }
@@ -454,7 +468,7 @@ pub fn refused(error: &OrderError) -> Result<String, Failure> {
 
 /// Has the component that waits answer live calls beside the live one.
 pub async fn shadow(sent: SlotForm) -> Result<Response, Failure> {
-    sent.visitor.step_up(&sent.dashboard, &sent.page())?;
+    sent.visitor.step_up_for(&sent.dashboard, &sent.form)?;
     let calls =
         sent.form.get("calls").trim().parse().ok().filter(|it| (1..=MAX_SHADOW).contains(it));
     let range = || Failure::Invalid(format!("The number of calls must be 1 to {MAX_SHADOW}."));
@@ -462,7 +476,12 @@ pub async fn shadow(sent: SlotForm) -> Result<Response, Failure> {
     let given = sent.give(order, ("shadow_plugin", "shadowed")).await?;
     match given {
         Ok(done) => Ok(done),
-        Err(error) => Err(Failure::Invalid(refused(&error)?)),
+        Err(error) => {
+            let SlotForm { dashboard, visitor, slot, .. } = &sent;
+            let mut again = plugin_page(dashboard, visitor, slot.as_str()).await?;
+            again.fault = Some(refused(&error)?);
+            with_status(StatusCode::CONFLICT, &again)
+        }
     }
 }
 
@@ -477,7 +496,7 @@ async fn order_page(
     (slot, wanted): (&str, Wanted),
     fault: Option<String>,
 ) -> Result<OrderPage, Failure> {
-    let (name, view) = find(dashboard, slot)?;
+    let (name, view) = find(dashboard, slot).await?;
     let line = SlotLine::of(&name, &view);
     let running = if line.plugin.is_empty() {
         "Nothing answers its calls now.".to_owned()
@@ -520,15 +539,9 @@ async fn order_page(
         button,
         is_possible,
         is_danger: wanted != Wanted::Activate,
-        seen: components(&view),
+        seen: view.mark(),
         fault,
     })
-}
-
-pub fn find(dashboard: &Dashboard, slot: &str) -> Result<(SlotName, SlotStatus), Failure> {
-    let name: SlotName = slot.parse().map_err(|_| Failure::Missing)?;
-    let view = dashboard.api.plugins.statuses().slot(&name).ok_or(Failure::Missing)?;
-    Ok((name, view))
 }
 
 /// The settings of a plugin beside what its own schema says of each.
@@ -576,9 +589,4 @@ fn micros(plugin: &InstalledPlugin) -> String {
 
 fn count(number_of: u64) -> String {
     number(i64::try_from(number_of).unwrap_or(i64::MAX))
-}
-
-pub fn short(digest: &str) -> String {
-    let hex = digest.strip_prefix("sha256:").unwrap_or(digest);
-    hex.chars().take(SHORT_DIGEST).collect()
 }

@@ -14,7 +14,7 @@ use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::Theme;
 use crate::dashboard::response::{Failure, page, sentence, to};
 use crate::dashboard::state::Dashboard;
-use crate::dashboard::words::{Marked, When, number};
+use crate::dashboard::words::{Marked, When, counted_if_any, number};
 use crate::delivery::queue::why::{self, WhyDestination};
 use crate::fair_share::ShareOwner;
 use crate::store::MAX_LISTED_MESSAGES;
@@ -60,7 +60,8 @@ struct HostsLine {
     names: String,
     badge: (&'static str, &'static str),
     health: String,
-    failures: u32,
+    /// As in `2 failures in a row`; none where there was none.
+    failures: Option<String>,
     until: Option<When>,
     error: Option<String>,
 }
@@ -204,7 +205,7 @@ fn destination_page(
             },
             names: it.hosts,
             health,
-            failures: it.failures,
+            failures: counted_if_any(it.failures.into(), "failure", "failures in a row"),
             until: it.until.as_deref().and_then(when),
             error: it.last_error,
         }

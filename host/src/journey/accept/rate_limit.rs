@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use governor::clock::{Clock as _, DefaultClock};
@@ -11,17 +11,31 @@ use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
+use super::failed_logins::FailedLogins;
 use super::refusal::Refusal;
 use crate::id::{AccountId, KeyId};
 
 type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock, StateInformationMiddleware>;
 
-/// The buckets of this node.
+/// The largest batch. A bucket that could not hold one would refuse every such batch, however long the client waits.
+const LARGEST_BATCH: NonZeroU32 = NonZeroU32::new(500).expect("not zero");
+
+/// The buckets of this node, which has its part of the rates.
 #[derive(Debug)]
 pub struct RateLimits {
+    rates: Mutex<Rates>,
     sends: ArcSwap<Sends>,
-    failures: ArcSwap<Failures>,
+    failures: ArcSwap<FailedLogins>,
     clock: DefaultClock,
+}
+
+/// The rates of all nodes together, and how many these are.
+#[derive(Debug, Clone, Copy)]
+struct Rates {
+    per_second: NonZeroU32,
+    burst: NonZeroU32,
+    failures: NonZeroU32,
+    nodes: u32,
 }
 
 #[derive(Debug)]
@@ -29,12 +43,6 @@ struct Sends {
     quota: Quota,
     keys: Limiter<KeyId>,
     accounts: Limiter<AccountId>,
-}
-
-#[derive(Debug)]
-struct Failures {
-    quota: Quota,
-    networks: Limiter<IpAddr>,
 }
 
 /// Where a key stands, for the `RateLimit-*` headers.
@@ -53,9 +61,11 @@ impl RateLimits {
     /// times at once, and half as many each minute.
     #[must_use]
     pub fn new(per_second: NonZeroU32, burst: NonZeroU32, failures: NonZeroU32) -> Self {
+        let rates = Rates { per_second, burst, failures, nodes: 1 };
         Self {
-            sends: ArcSwap::from_pointee(Sends::new(of_sends(per_second, burst))),
-            failures: ArcSwap::from_pointee(Failures::new(of_failures(failures))),
+            sends: ArcSwap::from_pointee(Sends::new(rates.sends())),
+            failures: ArcSwap::from_pointee(FailedLogins::new(rates.failures())),
+            rates: Mutex::new(rates),
             clock: DefaultClock::default(),
         }
     }
@@ -63,13 +73,25 @@ impl RateLimits {
     /// Puts other rates, as for [`RateLimits::new`], in the place of those in use. Under another rate
     /// the buckets are full again; where a rate stays, so does what was taken.
     pub fn change(&self, per_second: NonZeroU32, burst: NonZeroU32, failures: NonZeroU32) {
-        let sends = of_sends(per_second, burst);
+        self.adjust(|rates| Rates { per_second, burst, failures, ..rates });
+    }
+
+    /// Leaves their part of the rates to other nodes, so many with this one. A client that comes to one of them only gets
+    /// that node's part.
+    pub fn divide_among(&self, nodes: u32) {
+        self.adjust(|rates| Rates { nodes, ..rates });
+    }
+
+    fn adjust(&self, to: impl FnOnce(Rates) -> Rates) {
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        *rates = to(*rates);
+        let sends = rates.sends();
         if self.sends.load().quota != sends {
             self.sends.store(Arc::new(Sends::new(sends)));
         }
-        let failures = of_failures(failures);
-        if self.failures.load().quota != failures {
-            self.failures.store(Arc::new(Failures::new(failures)));
+        let failures = rates.failures();
+        if self.failures.load().burst() != failures {
+            self.failures.store(Arc::new(FailedLogins::new(failures)));
         }
     }
 
@@ -93,23 +115,24 @@ impl RateLimits {
     /// guesses also when it may try again.
     #[must_use]
     pub fn failed_login(&self, ip: IpAddr) -> Refusal {
-        match self.failures.load().networks.check_key(&network(ip)) {
-            Ok(_) => Refusal::Unauthorized,
-            Err(not_until) => {
-                let retry_after = not_until.wait_time_from(self.clock.now());
-                Refusal::TooManyFailedLogins { retry_after }
-            }
+        match self.failures.load().take(network(ip), Instant::now()) {
+            Ok(()) => Refusal::Unauthorized,
+            Err(retry_after) => Refusal::TooManyFailedLogins { retry_after },
         }
     }
 
-    /// Counts a log-in with a password before the password is looked at. Whoever guesses a password, unlike a key,
-    /// succeeds some day, so a success counts too, and nobody gets past an empty bucket.
+    /// Counts a log-in with a password before the password is looked at: whoever guesses a password, unlike a key,
+    /// succeeds some day, and nobody gets past an empty bucket.
     ///
     /// # Errors
-    /// The address has made too many; how long it has to wait.
+    /// The address has failed too often; how long it has to wait.
     pub fn take_password_attempt(&self, ip: IpAddr) -> Result<(), Duration> {
-        let taken = self.failures.load().networks.check_key(&network(ip));
-        taken.map(|_| ()).map_err(|not_until| not_until.wait_time_from(self.clock.now()))
+        self.failures.load().take(network(ip), Instant::now())
+    }
+
+    /// Gives back what one log-in has taken that did not fail. What others of the address have taken stays.
+    pub fn give_back_attempt(&self, ip: IpAddr) {
+        self.failures.load().give_back(network(ip));
     }
 
     /// Forgets the buckets that are full again.
@@ -117,7 +140,7 @@ impl RateLimits {
         let sends = self.sends.load();
         sends.keys.retain_recent();
         sends.accounts.retain_recent();
-        self.failures.load().networks.retain_recent();
+        self.failures.load().tidy(Instant::now());
     }
 
     fn take_from<K: std::hash::Hash + Eq + Clone>(
@@ -151,6 +174,22 @@ impl RateLimits {
     }
 }
 
+impl Rates {
+    fn sends(&self) -> Quota {
+        let burst = self.part(self.burst).max(self.burst.min(LARGEST_BATCH));
+        of_sends(self.part(self.per_second), burst)
+    }
+
+    fn failures(&self) -> NonZeroU32 {
+        self.part(self.failures)
+    }
+
+    /// One node's part.
+    fn part(&self, all: NonZeroU32) -> NonZeroU32 {
+        NonZeroU32::new(all.get() / self.nodes.max(1)).unwrap_or(NonZeroU32::MIN)
+    }
+}
+
 impl Sends {
     fn new(quota: Quota) -> Self {
         let keys = RateLimiter::dashmap(quota).with_middleware();
@@ -158,19 +197,8 @@ impl Sends {
     }
 }
 
-impl Failures {
-    fn new(quota: Quota) -> Self {
-        Self { quota, networks: RateLimiter::dashmap(quota).with_middleware() }
-    }
-}
-
 fn of_sends(per_second: NonZeroU32, burst: NonZeroU32) -> Quota {
     Quota::per_second(per_second).allow_burst(burst)
-}
-
-fn of_failures(failures: NonZeroU32) -> Quota {
-    let forgiven = NonZeroU32::new(failures.get() / 2).unwrap_or(NonZeroU32::MIN);
-    Quota::per_minute(forgiven).allow_burst(failures)
 }
 
 /// An IPv6 address counts with its /64: a client has a whole one.
@@ -230,6 +258,25 @@ mod tests {
     }
 
     #[test]
+    fn a_log_in_that_succeeds_takes_nothing_and_forgives_nothing() {
+        let limits = limits(1);
+        let ip: IpAddr = "192.0.2.1".parse().expect("ip");
+        for _ in 0..FAILURES * 3 {
+            assert_eq!(limits.take_password_attempt(ip), Ok(()), "a success");
+            limits.give_back_attempt(ip);
+        }
+        // Somebody with an account of the own logs in between the guesses.
+        for guess in 0..FAILURES {
+            assert_eq!(limits.take_password_attempt(ip), Ok(()), "guess {guess}");
+            if guess + 1 < FAILURES {
+                assert_eq!(limits.take_password_attempt(ip), Ok(()), "a success");
+                limits.give_back_attempt(ip);
+            }
+        }
+        assert!(limits.take_password_attempt(ip).is_err(), "the guesses have emptied it");
+    }
+
+    #[test]
     fn the_same_rates_once_more_give_nothing_back() {
         let limits = limits(2);
         let now = Timestamp::from_millis(0);
@@ -247,6 +294,31 @@ mod tests {
         limits.change(number(1), number(3), number(FAILURES));
         assert_eq!(limits.failed_login(guesser).code(), "RATE_LIMITED", "a rate of its own");
         assert_eq!(limits.take(key, account, one).map(|it| (it.limit, it.remaining)), Ok((3, 2)));
+    }
+
+    #[test]
+    fn the_nodes_share_the_rates_and_each_still_takes_a_whole_batch() {
+        let limits = RateLimits::new(number(900), number(2_000), number(FAILURES));
+        let now = Timestamp::from_millis(0);
+        let holds = || {
+            let (key, account) = (KeyId::new(now), AccountId::new(now));
+            limits.take(key, account, NonZeroU32::MIN).map(|it| it.limit)
+        };
+        for (nodes, burst) in [(2, 1_000), (3, 666), (100, 500), (1, 2_000)] {
+            limits.divide_among(nodes);
+            assert_eq!(holds(), Ok(burst), "{nodes} nodes");
+        }
+        limits.divide_among(10);
+        let guesser: IpAddr = "192.0.2.1".parse().expect("ip");
+        for _ in 0..FAILURES / 10 {
+            assert_eq!(limits.failed_login(guesser), Refusal::Unauthorized);
+        }
+        assert_eq!(limits.failed_login(guesser).code(), "RATE_LIMITED");
+        limits.change(number(1), number(30), number(FAILURES));
+        assert_eq!(holds(), Ok(30), "a burst below a batch stays whole");
+        limits.divide_among(1);
+        limits.change(number(1), number(30), number(FAILURES));
+        assert_eq!(holds(), Ok(30));
     }
 
     #[test]

@@ -20,11 +20,9 @@ pub enum Order {
     /// The candidate gets that many live calls first.
     Shadow { calls: u32 },
     /// The plugin gets these settings and no others: they are written into the slot's file.
-    Configure {
-        settings: Map<String, Value>,
-        /// The number of the settings that whoever gives the order has seen.
-        seen: Option<u32>,
-    },
+    Configure { settings: Map<String, Value> },
+    /// What other nodes have changed until now is shown.
+    Refresh,
     /// A component is put among the files.
     Install {
         component: bytes::Bytes,
@@ -40,6 +38,8 @@ pub struct Command {
     /// Whom it is for.
     pub slot: SlotName,
     pub order: Order,
+    /// The mark of the slot's status that whoever gives the order has seen; none where that does not count.
+    pub seen: Option<String>,
     /// Where the answer goes.
     pub answer: oneshot::Sender<Result<(), OrderError>>,
 }
@@ -69,8 +69,10 @@ pub enum OrderError {
     /// Nothing runs whose settings they could be.
     #[error("the slot {0} runs nothing that could have settings")]
     NothingToConfigure(SlotName),
-    #[error("the settings of the slot {0} were changed in the meantime; look at them again")]
-    SettingsChanged(SlotName),
+    /// Whoever gave the order has seen another component, or other settings; or another node changed the slot at the same
+    /// time.
+    #[error("the slot {0} has changed since it was shown, and nothing was done; look at it again")]
+    Changed(SlotName),
     #[error("settings of the slot {0} are being proven; look again when they are live or rejected")]
     SettingsBeingProven(SlotName),
     /// By the plugin's own schema.
@@ -79,9 +81,15 @@ pub enum OrderError {
     /// The slot's file, as it is or as it would be.
     #[error(transparent)]
     File(#[from] BadSlotConfig),
-    /// The file system says no.
-    #[error("the file cannot be written to the plugin directory: {0}")]
+    /// The file system says no, or the database that nodes share.
+    #[error("the plugin cannot be written: {0}")]
     Write(std::io::Error),
+    /// This node does not run yet what the others run.
+    #[error(
+        "this node has not loaded the versions of the slot {0} yet, or cannot; `waxwing plugin list` shows why. Try again \
+         in a moment, or on another node"
+    )]
+    NotLoaded(SlotName),
     #[error("the server is shutting down")]
     ShuttingDown,
 }

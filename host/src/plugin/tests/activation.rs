@@ -210,7 +210,7 @@ async fn a_renderer_that_breaks_a_published_template_waits_for_the_operator() {
     assert_eq!((failure.template.as_str(), failure.account.as_str()), ("bad", "acc_1"));
     assert!(failure.reason.contains("trapped in render"), "{}", failure.reason);
     let why = candidate.waits.expect("a reason");
-    assert_eq!(why, "1 published templates would not be served as now");
+    assert_eq!(why, "1 published template would not be served as now");
     assert_eq!(dear_ada(&host.plugins).await, ["Hi Ada", "Dear Ada"], "the live one renders");
     host.order(RENDERER, Order::Activate).await.expect("the operator may");
     host.live(RENDERER, "poison-renderer").await;

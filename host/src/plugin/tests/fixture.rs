@@ -100,6 +100,7 @@ impl TestDirs {
             limits: Limits::default(),
             directory: self.directory(),
             state: self.state(),
+            shared: None,
             compiled: cache(),
             secret: b"tests".to_vec(),
             compiler: Compiler::Unbounded,
@@ -166,6 +167,12 @@ impl PluginHost {
         self.plugins.statuses().slot(&name(slot)).expect("the slot has a status")
     }
 
+    /// The name of what answers the plan policy's slot now.
+    pub fn active_name(&self) -> String {
+        let active = self.view(PLAN).active.expect("something answers");
+        active.identity().name.clone()
+    }
+
     /// Looks at a slot until there is an answer.
     pub async fn until<T>(
         &self,
@@ -221,6 +228,11 @@ impl PluginHost {
 
     pub async fn order(&self, slot: &str, order: Order) -> Result<(), OrderError> {
         self.plugins.order(name(slot), order).await
+    }
+
+    /// An order of somebody who has seen the slot with that mark.
+    pub async fn order_on(&self, slot: &str, order: Order, seen: &str) -> Result<(), OrderError> {
+        self.plugins.order_on(name(slot), order, seen.to_owned()).await
     }
 
     /// A check of one use.

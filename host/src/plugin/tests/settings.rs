@@ -92,17 +92,42 @@ async fn of_two_forms_at_once_the_first_one_sets_the_settings() {
     dirs.put("plan-policy.toml", price(3));
     dirs.put("plan-policy.wasm", waxwing_guests::component("price-setting"));
     host.live(PLAN, "price-setting").await;
+    let seen = host.view(PLAN).mark();
     let configure = |price: u32| {
         let settings = Map::from_iter([("price".to_owned(), price.into())]);
-        host.order(PLAN, Order::Configure { settings, seen: Some(1) })
+        host.order_on(PLAN, Order::Configure { settings }, &seen)
     };
     let (first, second) = tokio::join!(configure(5), configure(7));
     first.expect("written");
-    assert!(matches!(second, Err(OrderError::SettingsBeingProven(_))), "{second:?}");
+    let is_refused =
+        matches!(second, Err(OrderError::SettingsBeingProven(_) | OrderError::Changed(_)));
+    assert!(is_refused, "{second:?}");
     revision(&host, 2).await;
     assert_eq!(host.reason().await, "price 5");
     let late = configure(7).await;
-    assert!(matches!(late, Err(OrderError::SettingsChanged(_))), "{late:?}");
+    assert!(matches!(late, Err(OrderError::Changed(_))), "{late:?}");
+}
+
+#[tokio::test]
+async fn a_form_that_did_not_show_what_waits_neither_replaces_nor_activates_it() {
+    let dirs = TestDirs::new();
+    let host = PluginHost::start(&dirs).await;
+    dirs.put("plan-policy.toml", format!("{}[activation]\nimpact = 'ask'\n", price(3)));
+    let before = host.view(PLAN).mark();
+    dirs.put("plan-policy.wasm", waxwing_guests::component("price-setting"));
+    let waits = |view: &SlotStatus| view.candidate.as_ref()?.waits.clone();
+    host.until(PLAN, "the component waits", waits).await;
+    let shown = host.view(PLAN).mark();
+    assert_ne!(before, shown);
+    let orders =
+        [Order::Configure { settings: Map::new() }, Order::Activate, Order::Shadow { calls: 1 }];
+    for order in orders {
+        let refused = host.order_on(PLAN, order, &before).await;
+        assert!(matches!(refused, Err(OrderError::Changed(_))), "{refused:?}");
+    }
+    assert_eq!(host.view(PLAN).mark(), shown, "it waits as before");
+    host.order_on(PLAN, Order::Activate, &shown).await.expect("whoever has seen it may");
+    host.live(PLAN, "price-setting").await;
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use sqlx::{Connection, SqliteConnection};
 
 use super::*;
+use crate::store::{EarlierSubmit, OnceForm};
 
 #[tokio::test]
 async fn a_test_keys_answer_is_none_to_a_live_key() {
@@ -19,6 +20,24 @@ async fn a_test_keys_answer_is_none_to_a_live_key() {
         assert!(matches!(kept, Some(Some(_))), "{kept:?}");
     }
     assert_eq!((fixture.balance().await, fixture.stored().await), (4, 2));
+}
+
+#[tokio::test]
+async fn a_form_is_taken_once_and_says_where_it_led() {
+    let fixture = Fixture::with_credits(1).await;
+    let (store, account) = (&fixture.store, fixture.account);
+    let form = OnceForm { account, digest: [7; 32] };
+    let take = async || store.take_form(&form, NOW).await.expect("taken");
+    assert_eq!(take().await, None);
+    assert_eq!(take().await, Some(EarlierSubmit::UnderWay));
+    store.settle_form(&form, "").await.expect("kept");
+    assert_eq!(take().await, Some(EarlierSubmit::Shown));
+    store.settle_form(&form, "/app/keys").await.expect("kept");
+    assert_eq!(take().await, Some(EarlierSubmit::LedTo("/app/keys".to_owned())));
+    store.give_back_form(&form).await.expect("given back");
+    assert_eq!(take().await, None, "it was refused, and may be sent again");
+    let other = OnceForm { digest: [8; 32], ..form.clone() };
+    assert_eq!(store.take_form(&other, NOW).await.expect("taken"), None);
 }
 
 #[tokio::test]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::machine::{Cause, OrderedActivation};
+use super::machine::{Approval, Cause, OrderedActivation};
+use super::shared::Elsewhere;
 use super::{Jobs, SlotSupervisor, blocking};
 use crate::plugin::config::settings_file;
 use crate::plugin::config::slot::{Activation, SlotName};
@@ -12,7 +13,9 @@ use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::runtime::artifact::Artifact;
 use crate::plugin::runtime::schema;
 use crate::plugin::runtime::stage::Stage;
+use crate::plugin::slots::files::check_config_size;
 use crate::plugin::slots::orders::{Command, Order, OrderError};
+use crate::plugin::slots::shared::Given;
 use crate::plugin::slots::state::Asked;
 
 impl SlotSupervisor {
@@ -23,11 +26,37 @@ impl SlotSupervisor {
         work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) {
-        let Command { slot, order, answer } = command;
-        let result = self.carry_out(&slot, order, work, evidence).await;
-        self.save().await;
+        let Command { slot, order, seen, answer } = command;
+        // An order is about what stands there now, whichever node has written it.
+        self.sync(work).await;
+        let mut result = match self.check_seen(&slot, &order, seen.as_deref()) {
+            Ok(()) => self.carry_out(&slot, order, work, evidence).await,
+            Err(error) => Err(error),
+        };
+        if self.save(work).await.contains(&slot) {
+            result = Err(OrderError::Changed(slot));
+        }
         // Whoever asked may have gone away.
         drop(answer.send(result));
+    }
+
+    /// Refuses an order about something else than what is there now.
+    fn check_seen(
+        &mut self,
+        slot: &SlotName,
+        order: &Order,
+        seen: Option<&str>,
+    ) -> Result<(), OrderError> {
+        let Some(seen) = seen.filter(|_| self.machines.has(slot)) else { return Ok(()) };
+        let status = self.plugins.statuses.slot(slot).unwrap_or_default();
+        if status.mark() != seen {
+            return Err(OrderError::Changed(slot.clone()));
+        }
+        // Newer settings may be in the file already; whoever has seen the active ones has not seen these.
+        if matches!(order, Order::Configure { .. }) && self.machines.of(slot).is_examining() {
+            return Err(OrderError::SettingsBeingProven(slot.clone()));
+        }
+        Ok(())
     }
 
     async fn carry_out(
@@ -39,6 +68,7 @@ impl SlotSupervisor {
     ) -> Result<(), OrderError> {
         let is_known = self.machines.has(slot);
         match order {
+            Order::Refresh => {}
             Order::Install { component, signature, activation } => {
                 self.install(slot, component, signature, activation, work, evidence).await?;
             }
@@ -59,20 +89,22 @@ impl SlotSupervisor {
                 if self.machines.of(slot).active().is_none() {
                     return Err(OrderError::NothingBefore(slot.clone()));
                 }
+                self.check_loaded(slot)?;
                 self.roll_back(slot, "the operator rolled it back");
             }
             Order::Disable => {
                 self.machines.of(slot).disable();
+                self.forget_what_comes(slot);
                 tracing::warn!(%slot, "plugin disabled; a plugin with a broader binding serves its calls");
                 self.changed(slot);
             }
             Order::Shadow { calls } => {
-                if !self.shadow(slot, calls, work) {
+                if !self.shadow(slot, calls, work) && !self.shadow_elsewhere(slot, calls) {
                     return Err(OrderError::NothingToShadow(slot.clone()));
                 }
             }
-            Order::Configure { settings, seen } => {
-                self.configure(slot, (settings, seen), work, evidence).await?;
+            Order::Configure { settings } => {
+                self.configure(slot, settings, work, evidence).await?;
             }
         }
         Ok(())
@@ -84,7 +116,12 @@ impl SlotSupervisor {
         work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
-        let approval = match self.machines.of(slot).order_activation() {
+        let ordered = match self.activate_elsewhere(slot) {
+            Elsewhere::Promoted => return Ok(()),
+            Elsewhere::Rejected => OrderedActivation::Examine(Approval::ByOperator),
+            Elsewhere::Nothing => self.machines.of(slot).order_activation(),
+        };
+        let approval = match ordered {
             OrderedActivation::Activate(version) => {
                 self.activate(slot, *version);
                 return Ok(());
@@ -95,6 +132,9 @@ impl SlotSupervisor {
         let active = self.machines.of(slot).active().map(|it| it.plugin.clone());
         if active.is_none_or(|it| self.machines.check_binding(&it).is_ok()) {
             self.machines.of(slot).enable();
+            if self.nodes.is_some() {
+                self.machines.of(slot).mark_unsaved();
+            }
         }
         self.publish(slot);
         self.examine(slot, Cause::Order(approval), work, evidence);
@@ -110,27 +150,31 @@ impl SlotSupervisor {
     async fn configure(
         &mut self,
         slot: &SlotName,
-        (settings, seen): (Map<String, Value>, Option<u32>),
+        settings: Map<String, Value>,
         work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
         let active = self.plugins.statuses.slot(slot).and_then(|it| it.active);
         let active = active.ok_or_else(|| OrderError::NothingToConfigure(slot.clone()))?;
-        if seen.is_some_and(|it| it != active.identity().settings_revision) {
-            return Err(OrderError::SettingsChanged(slot.clone()));
-        }
-        // Newer settings may be in the file already; whoever has seen the active ones has not seen these.
-        if seen.is_some() && self.machines.of(slot).is_examining() {
-            return Err(OrderError::SettingsBeingProven(slot.clone()));
-        }
         let settings = settings_file::without_nulls(settings);
         let value = Value::Object(settings.clone());
         schema::check(active.manifest(), &value).map_err(OrderError::Settings)?;
-        let (directory, name) = (self.plugins.directory.clone(), slot.clone());
-        let before = blocking(move || directory.config(&name)).await.map_err(OrderError::Write)?;
+        let given = self.known(slot).map(|known| known.given.clone().unwrap_or_default());
+        let before = if let Some(given) = &given {
+            given.config.clone()
+        } else {
+            let (directory, name) = (self.plugins.directory.clone(), slot.clone());
+            blocking(move || directory.config(&name)).await.map_err(OrderError::Write)?
+        };
         // Without a file the slot runs the built-in plugin.
         let before = before.unwrap_or_else(|| format!("kind = \"{}\"\n", active.kind().as_str()));
         let text = settings_file::with_settings(slot, &before, &settings)?;
+        if let Some(given) = given {
+            check_config_size(slot, &text).map_err(OrderError::Write)?;
+            tracing::info!(%slot, "operator changed the settings of the plugin; validating them");
+            self.give(slot, Given { config: Some(text), ..given }, work, evidence);
+            return Ok(());
+        }
         let (directory, name) = (self.plugins.directory.clone(), slot.clone());
         let write = move || directory.configure(&name, &text);
         blocking(write).await.map_err(OrderError::Write)?;
@@ -149,13 +193,24 @@ impl SlotSupervisor {
         evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
         let (directory, name) = (self.plugins.directory.clone(), slot.clone());
-        let digest = Artifact::new(component.clone()).digest().to_owned();
+        let artifact = Artifact::new(component.clone());
+        let digest = artifact.digest().to_owned();
+        if let Some(known) = self.known(slot) {
+            let config = known.given.as_ref().and_then(|it| it.config.clone());
+            let given = Given { digest: Some(digest.clone()), signature, config };
+            // Before anything names it.
+            self.plugins.slot_store.keep(&artifact).await.map_err(OrderError::Write)?;
+            let asked = activation.map(|activation| Asked { digest, activation });
+            self.machines.of(slot).ask(asked);
+            self.give(slot, given, work, evidence);
+            return Ok(());
+        }
         // Saved before the file is there: a server that is stopped in between would find a component
         // that nobody has asked about.
         let asked = activation.map(|activation| Asked { digest, activation });
         self.machines.of(slot).ask(asked);
         self.changed(slot);
-        self.save().await;
+        self.save(work).await;
         let install = move || directory.install(&name, &component, signature.as_deref());
         blocking(install).await.map_err(OrderError::Write)?;
         self.scan(work, evidence).await;

@@ -8,6 +8,7 @@ use crate::plugin::promotion::impact::Impact;
 use crate::plugin::promotion::shadow::Shadow;
 use crate::plugin::runtime::stage::Stage;
 use crate::plugin::slots::status::CandidateStatus;
+use crate::plural::plural;
 
 /// An examination of newer files leaves the candidate as it is until its verdict.
 #[derive(Debug, Default)]
@@ -91,11 +92,20 @@ impl Pending {
     pub fn waits_because(&self) -> Option<String> {
         let shadow = self.shadow.as_ref().map(|it| it.report()).unwrap_or_default();
         let changes = self.impact.would_change + self.impact.templates.changed + shadow.different;
-        let counted = |number: u32, what: &str| (number > 0).then(|| format!("{number} {what}"));
+        let counted = |number: u32, one: &str, several: &str, what: &str| {
+            (number > 0).then(|| format!("{number} {} {what}", plural(number, one, several)))
+        };
+        let (templates, calls) = (self.impact.templates.failed, self.impact.would_fail);
+        let as_now = "would not be served as now";
         let worse = [
-            counted(self.impact.templates.failed, "published templates would not be served as now"),
-            counted(self.impact.would_fail, "recorded calls would not be served as now"),
-            counted(shadow.failed, "shadow calls were served worse than by the live plugin"),
+            counted(templates, "published template", "published templates", as_now),
+            counted(calls, "recorded call", "recorded calls", as_now),
+            counted(
+                shadow.failed,
+                "shadow call was",
+                "shadow calls were",
+                "served worse than by the live plugin",
+            ),
         ];
         let worse = worse.into_iter().flatten().collect::<Vec<_>>().join("; ");
         match self.activation.impact {
@@ -112,7 +122,8 @@ impl Pending {
                 shadow.compared
             )),
             ImpactRule::UpTo(most) if changes > most => {
-                Some(format!("{changes} answers would change, and its slot allows {most}"))
+                let answers = plural(changes, "answer", "answers");
+                Some(format!("{changes} {answers} would change, and its slot allows {most}"))
             }
             ImpactRule::Auto | ImpactRule::UpTo(_) => None,
         }
@@ -121,7 +132,9 @@ impl Pending {
     fn status(&self) -> CandidateStatus {
         let identity = self.version.plugin.identity();
         CandidateStatus {
+            node: None,
             digest: Some(identity.digest.clone()),
+            settings_revision: Some(identity.settings_revision),
             name: Some(format!("{} {}", identity.name, identity.version)),
             stage: match &self.shadow {
                 Some(shadow) if !shadow.is_done() => Stage::Shadow,

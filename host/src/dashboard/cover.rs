@@ -1,0 +1,17 @@
+//! What surrounds a page without the side bar: those of guests, and the question for the password.
+
+use super::assets;
+use super::theme::Theme;
+
+/// What the layout of such a page shows.
+#[derive(Debug)]
+pub struct Cover {
+    pub style: String,
+    pub theme: Theme,
+}
+
+impl From<Theme> for Cover {
+    fn from(theme: Theme) -> Self {
+        Self { style: assets::style(), theme }
+    }
+}
