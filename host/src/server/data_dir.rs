@@ -87,6 +87,12 @@ impl DataDir {
         Ok(Self { key_file: config.master_key_file.clone(), ..Self::open(&config.data_dir)? })
     }
 
+    /// A directory that may not be there, with its own master key; nothing is made.
+    #[must_use]
+    pub fn unopened_at(path: &Path) -> Self {
+        Self { path: path.to_owned(), key_file: None }
+    }
+
     /// The directory as it stands; nothing is made.
     #[must_use]
     pub fn unopened(config: &config::Store) -> Self {
@@ -194,6 +200,8 @@ impl DataDir {
         let identity = format!("{:032x}", u128::from_be_bytes(bytes));
         self.write_private(IDENTITY, identity.as_bytes())?;
         Ok(identity)
+    }
+
     /// The same where a server has run on it before; the directory is not changed.
     ///
     /// # Errors

@@ -199,7 +199,9 @@ fn held(backup: Timestamp, gauges: Gauges) -> Check {
     let waiting = number(gauges.waiting);
     Check::fault(
         "Queue",
-        format!("The server was restored from a backup of {backup}, and delivery is held; {waiting} messages wait."),
+        format!(
+            "The server was restored from a backup of {backup}, and delivery is held; {waiting} messages wait."
+        ),
         "Run waxwing queue release. With --cancel-queued it first cancels, with their refunds, the messages that waited in \
          the backup and may have gone out since.",
     )
