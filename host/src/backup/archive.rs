@@ -136,8 +136,7 @@ fn read_manifest(entry: Entry<'_, impl Read>) -> Result<Manifest, ArchiveError> 
     if form != FORM {
         return Err(ArchiveError::Form(form));
     }
-    let manifest: Manifest =
-        serde_json::from_slice(&list).map_err(|_| ArchiveError::NoManifest)?;
+    let manifest: Manifest = serde_json::from_slice(&list).map_err(|_| ArchiveError::NoManifest)?;
     match manifest.members.iter().find(|it| !stays_inside(&it.name)) {
         Some(member) => Err(ArchiveError::Name(member.name.clone())),
         None => Ok(manifest),

@@ -27,7 +27,9 @@ pub enum BackupError {
         "while a backup is taken, {needed} bytes must be free on the disk of {path}, and {free} are; make room"
     )]
     Disk { path: PathBuf, needed: u64, free: u64 },
-    #[error("{name}: the copy is damaged, and so may be the database ({found}); the backup was not kept")]
+    #[error(
+        "{name}: the copy is damaged, and so may be the database ({found}); the backup was not kept"
+    )]
     DamagedCopy { name: String, found: String },
     /// The disk, or the object store, did not keep what was written.
     #[error("{place} does not give back what was written there; the backup was not kept")]

@@ -109,11 +109,7 @@ fn refuse_little_room(path: &Path, copies: u64, free: Option<u64>) -> Result<(),
     }
 }
 
-async fn copy_databases(
-    source: &Source,
-    staged: &Path,
-    clock: &Clock,
-) -> Result<i64, BackupError> {
+async fn copy_databases(source: &Source, staged: &Path, clock: &Clock) -> Result<i64, BackupError> {
     let (name, file) = &source.database;
     let copy = staged.join(name);
     let schema = Store::copy(file, &copy, clock).await?;

@@ -95,8 +95,7 @@ impl Schedule {
 
     async fn take(&self) -> Result<Taken, BackupError> {
         let start = Instant::now();
-        let taken =
-            back_up(&self.source, &self.destination, &self.recipients, &self.clock).await?;
+        let taken = back_up(&self.source, &self.destination, &self.recipients, &self.clock).await?;
         metrics::histogram!("waxwing_backup_seconds").record(start.elapsed());
         let to = self.destination.shown();
         tracing::info!(to, name = taken.name, bytes = taken.bytes, "backup taken and verified");

@@ -18,6 +18,7 @@ use crate::api::shapes::{
     TestRecipient, Webhook,
 };
 use crate::id::AccountId;
+use crate::management::accounts;
 use crate::management::messages;
 use crate::store::{
     DecisionFilter, MessageFilter, MessageRow, TemplateFilter, TemplateOwner, WebhookOwner,
@@ -61,8 +62,10 @@ pub async fn run(export: Export) -> Result<(), CliError> {
     let opened = target.open().await?;
     let now = opened.clock.now();
     let row = opened.store.account(account, now).await?;
+    let rows = accounts::with_sent_lately(&opened.store, vec![row], now).await?;
     let mut archive = Archive::new(&to)?;
-    archive.add("account.jsonl", [json!(Account::from(row))])?;
+    archive
+        .add("account.jsonl", rows.into_iter().map(|(row, sent)| json!(Account::new(row, sent))))?;
     let keys = opened.store.keys(account).await?;
     archive.add("keys.jsonl", keys.into_iter().map(|it| json!(Key::from(it))))?;
     archive.add("members.jsonl", members(&opened, account).await?)?;
@@ -113,8 +116,7 @@ async fn templates(opened: &Opened, account: AccountId) -> Result<Vec<Value>, Cl
     for kind in [TemplateKind::Template, TemplateKind::Layout, TemplateKind::Partial] {
         let mut after: Option<String> = None;
         loop {
-            let filter =
-                TemplateFilter { owner, kind, after: after.as_deref(), limit: PAGE_ROWS };
+            let filter = TemplateFilter { owner, kind, after: after.as_deref(), limit: PAGE_ROWS };
             let rows = opened.store.list_templates(&filter).await?;
             let Some(last) = rows.last() else { break };
             after = Some(last.slug.to_string());
@@ -175,11 +177,8 @@ async fn add_lists(
         archive.lines("audit.jsonl", rows)?;
     }
     archive.begin("refusals.jsonl")?;
-    let filter = DecisionFilter {
-        account: Some(account),
-        only_refusals: true,
-        ..DecisionFilter::default()
-    };
+    let filter =
+        DecisionFilter { account: Some(account), only_refusals: true, ..DecisionFilter::default() };
     let mut after = None;
     loop {
         let page = store.decisions(&filter, after, PAGE_ROWS).await?;

@@ -51,8 +51,7 @@ pub async fn run(restore: Restore) -> Result<(), CliError> {
     let object_store = server::backup::object_store(&config.backup)?;
     let existing = if force { Existing::MoveAside } else { Existing::Refuse };
     let (how, now) = ((existing, &object_store), Clock::system().now());
-    let restored =
-        Box::pin(server::restore::restore(&from, &data_dir, identity, how, now)).await?;
+    let restored = Box::pin(server::restore::restore(&from, &data_dir, identity, how, now)).await?;
     let Restored { backup, manifest, moved_to } = restored;
     let taken_at = manifest.taken_at.rfc3339();
     let answer = json!({

@@ -211,8 +211,11 @@ mod tests {
         assert!(open.todo.is_some_and(|it| it.contains("chmod 600")));
         assert_eq!(state(0o700, 0o644, 0o600).state, State::Ok, "nobody comes to it");
         assert_eq!(state(0o755, 0o600, 0o604).state, State::Failing, "the certificate's key");
+        let closed = home.path().join("data");
+        fs::create_dir(&closed).expect("made");
+        set(&closed, 0o700);
         set(&key, 0o604);
-        let elsewhere = rights(&home.path().join("data"), std::slice::from_ref(&key), None);
+        let elsewhere = rights(&closed, std::slice::from_ref(&key), None);
         assert_eq!(elsewhere.state, State::Failing, "a key that is not in the directory");
     }
 }

@@ -41,9 +41,8 @@ pub fn source(config: &Config, data: &DataDir) -> Result<Source, BackupSetupErro
 pub fn object_store(config: &config::Backup) -> Result<ObjectStoreSettings, BackupSetupError> {
     let key = match (&config.s3_access_key_id, &config.s3_secret_access_key_file) {
         (Some(id), Some(path)) => {
-            let secret = std::fs::read_to_string(path).map_err(|source| {
-                BackupSetupError::Secret { path: path.clone(), source }
-            })?;
+            let secret = std::fs::read_to_string(path)
+                .map_err(|source| BackupSetupError::Secret { path: path.clone(), source })?;
             Some((id.clone(), secret.trim().to_owned()))
         }
         (Some(_) | None, _) => None,

@@ -87,6 +87,12 @@ impl DataDir {
         Ok(Self { key_file: config.master_key_file.clone(), ..Self::open(&config.data_dir)? })
     }
 
+    /// A directory that may not be there, with its own master key; nothing is made.
+    #[must_use]
+    pub fn unopened_at(path: &Path) -> Self {
+        Self { path: path.to_owned(), key_file: None }
+    }
+
     /// The directory as it stands; nothing is made.
     #[must_use]
     pub fn unopened(config: &config::Store) -> Self {

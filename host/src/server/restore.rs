@@ -96,7 +96,7 @@ fn check(data_dir: &Path, existing: Existing) -> Result<Option<Lock>, RestoreErr
         return Ok(None);
     }
     // First, because it is the more important of two reasons.
-    let lock = DataDir::unopened(data_dir).lock_of_server()?;
+    let lock = DataDir::unopened_at(data_dir).lock_of_server()?;
     match existing {
         Existing::Refuse => Err(RestoreError::NotEmpty { path: data_dir.to_owned() }),
         Existing::MoveAside => Ok(lock),

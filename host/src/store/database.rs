@@ -27,10 +27,10 @@ pub(super) use postgres::for_server;
 #[cfg(test)]
 pub(super) use purpose::Purpose;
 pub use quick_check::Integrity;
-pub(super) use sqlite::copy as copy_file;
 pub(super) use row::{
     Row, column, inconsistent, json, json_or_empty, moment, moment_or_none, parsed, word,
 };
+pub(super) use sqlite::copy as copy_file;
 #[cfg(test)]
 pub(super) use sqlite::{PAGE_READERS, READERS, page_readers};
 pub(super) use statement::{Sql, Statement, beside, each, either, inserts, sql};

@@ -162,7 +162,12 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
         "",
         "When the newest backup of the schedule was taken, Unix time; 0 where there is none, not there without [backup] to",
     ),
-    ("waxwing_backup_failures_total", Counter, "", "Backups of the schedule that could not be taken"),
+    (
+        "waxwing_backup_failures_total",
+        Counter,
+        "",
+        "Backups of the schedule that could not be taken",
+    ),
     ("waxwing_backup_seconds", Histogram, "", "Time that a backup of the schedule took"),
     ("waxwing_retention_deleted_total", Counter, "what", "Records that retention has deleted"),
     (

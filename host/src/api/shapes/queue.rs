@@ -183,6 +183,7 @@ pub struct RetriedDestination {
 /// What becomes of messages that waited when a backup was taken, and may have gone out since.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[expect(dead_code, reason = "named in the document of the API")]
 pub enum OldMail {
     Send,
     Cancel,

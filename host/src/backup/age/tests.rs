@@ -51,7 +51,7 @@ fn each_recipient_opens_what_was_encrypted_and_nobody_else() {
 #[test]
 fn a_file_that_was_cut_off_or_changed_does_not_open() {
     let identity = Identity::random().expect("made");
-    let file = encrypted(&[7; 150_000], &[identity.recipient()]);
+    let file = encrypted(&vec![7; 150_000], &[identity.recipient()]);
     let payload = file.len() - 150_000 - 3 * 16;
     let chunk = 65_536 + 16;
     let ends = [0, 20, payload - 1, payload, payload + chunk, payload + 2 * chunk, file.len() - 1];

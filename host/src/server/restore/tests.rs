@@ -53,7 +53,7 @@ async fn a_restored_directory_has_the_same_key_and_its_files_are_private() {
 async fn a_directory_in_use_is_refused_and_one_with_files_is_never_changed() {
     let (home, identity) = backed_up().await;
     let again = || Identity::of_file(&identity.reveal()).expect("the same");
-    let data = DataDir::unopened(&home.path().join("data"));
+    let data = DataDir::unopened_at(&home.path().join("data"));
     let server = data.lock().expect("free");
     for existing in [Existing::Refuse, Existing::MoveAside] {
         let refused = restore_into(home.path(), "data", again(), existing).await;

@@ -118,8 +118,7 @@ pub async fn copy(
 ) -> Result<i64, StoreError> {
     let during = || StoreError::during("copy");
     embedded::copy(file, into).await.map_err(during())?;
-    let mut copy =
-        SqliteConnectOptions::new().filename(into).connect().await.map_err(during())?;
+    let mut copy = SqliteConnectOptions::new().filename(into).connect().await.map_err(during())?;
     let note = "INSERT INTO upkeep (name, value) VALUES ($1, $2)
                 ON CONFLICT (name) DO UPDATE SET value = excluded.value";
     let (name, value) = noted();

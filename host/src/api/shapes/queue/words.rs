@@ -103,7 +103,8 @@ fn explanation(why: &WhyMessage, whose: Whose) -> String {
         }
         Waiting::AccountSuspended(account) => format!("the account {account} is suspended"),
         Waiting::AfterRestore => {
-            "the server was restored from a backup, and delivery is held until it is released".to_owned()
+            "the server was restored from a backup, and delivery is held until it is released"
+                .to_owned()
         }
         Waiting::Ending(reason) => ending(why, reason),
         Waiting::Scheduled => "its `sendAt` is in the future".to_owned(),
