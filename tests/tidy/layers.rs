@@ -51,6 +51,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "delivery",
                 "dns",
                 "domains",
+                "health",
                 "limits",
                 "node",
                 "plugins",
