@@ -9,6 +9,7 @@ mod credits;
 mod dev;
 mod domain;
 mod error;
+mod init;
 mod key;
 mod message;
 mod open;
@@ -44,6 +45,8 @@ struct Cli {
 enum Command {
     /// Start everything on this machine, with embedded defaults, and print a curl to paste
     Dev(dev::Dev),
+    /// Write a configuration for this machine, and print the DNS records that it needs
+    Init(init::Init),
     /// Start the server with a configuration file
     Serve(serve::Serve),
     /// Check a configuration and every file that it names; all faults at once
@@ -131,6 +134,7 @@ fn command() -> clap::Command {
 async fn run(command: Command) -> Result<(), CliError> {
     match command {
         Command::Dev(dev) => Box::pin(dev::run(dev)).await,
+        Command::Init(it) => Box::pin(init::run(it)).await,
         Command::Serve(serve) => Box::pin(serve::run(serve)).await,
         Command::Check(check) => check::run(&check).await,
         Command::Account(command) => account::run(command).await,

@@ -1,6 +1,7 @@
 //! The configuration: one TOML file, every key also as `WAXWING_SECTION__KEY`. Read by `server`
 //! and `cli` only; everything below takes values.
 
+mod acme;
 mod bounces;
 mod changes;
 mod credits;
@@ -27,6 +28,7 @@ mod webhooks;
 
 use std::path::{Path, PathBuf};
 
+pub use acme::{Acme, Challenge};
 pub use bounces::Bounces;
 pub use credits::Credits;
 pub use delivery::{Addresses, Delivery, Route, Security, Smarthost};
@@ -119,6 +121,7 @@ impl Config {
     fn broken_rules(&self, unreadable: &UnreadableKeys) -> Vec<String> {
         let mut violations = Violations { broken: Vec::new(), unreadable };
         self.smtp.check(&mut violations);
+        self.acme.check(&self.smtp, &mut violations);
         self.store.check(&mut violations);
         self.limits.check(&mut violations);
         self.plugins.check(&mut violations);

@@ -10,6 +10,7 @@ mod delivery;
 mod descriptors;
 mod directory;
 pub mod domain_checks;
+pub mod host_records;
 mod http;
 mod inbox;
 mod lifecycle;

@@ -42,7 +42,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
     (
         "config",
         &[
-            &["environment", "hostname", "http", "listen", "log_filter", "unreadable_keys"],
+            &["environment", "hostname", "listen", "log_filter", "unreadable_keys"],
             &["violations"],
             &[
                 "bounces",
@@ -50,14 +50,15 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "delivery",
                 "dns",
                 "domains",
+                "http",
                 "limits",
                 "plugins",
                 "retention",
                 "smtp",
                 "webhooks",
             ],
-            // They have a secret, as smarthosts have.
-            &["people", "store"],
+            // `people` and `store` have a secret, as smarthosts have; `acme` takes the name of the relay.
+            &["acme", "people", "store"],
             &["sections"],
             &["changes", "listeners", "read"],
         ],
@@ -69,7 +70,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
             &["plugin"],
             &["sync_error"],
             &["error"],
-            &["check", "open", "publish_folder", "queue", "serve"],
+            &["check", "init", "open", "publish_folder", "queue", "serve"],
             &["account", "audit", "credits", "dev", "domain", "key", "template", "user", "webhook"],
             &["message", "suppression"],
         ],
@@ -146,7 +147,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
             ],
             &["data_dir", "listeners", "smtp"],
             &["domain_checks", "master_key", "tls"],
-            &["cli_settings", "delivery", "webhooks"],
+            &["cli_settings", "delivery", "host_records", "webhooks"],
             &["start_error"],
             &["bounces", "inbox", "relay"],
             &["limits"],

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use super::sync_error::SyncError;
 use crate::authoring::error::{AuthoringError, FolderError};
 use crate::config::ConfigError;
+use crate::dns::ResolverError;
 use crate::inbox::InboxError;
 use crate::management::accounts::AccountError;
 use crate::management::credits::GrantError;
@@ -41,6 +42,12 @@ pub enum CliError {
     Store(#[from] StoreError),
     #[error(transparent)]
     MasterKey(#[from] MasterKeyError),
+    #[error(transparent)]
+    Resolver(#[from] ResolverError),
+    #[error(
+        "{open} of {all} DNS records of this host cannot be seen as they should be; the list says what to do"
+    )]
+    HostRecords { open: usize, all: usize },
     #[error(transparent)]
     Verifier(#[from] VerifierError),
     #[error(transparent)]

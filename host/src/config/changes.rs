@@ -1,6 +1,7 @@
 //! What differs between two configurations, and what a running server takes of another one. Keys are
 //! named and values are not: some are secrets.
 
+use super::acme::Acme;
 use super::bounces::Bounces;
 use super::credits::Credits;
 use super::delivery::Delivery;
@@ -38,11 +39,15 @@ macro_rules! differing_keys {
 
 impl Config {
     differing_keys! {
-        http: Http { listen, trusted_proxies, forwarded_header, metrics_listen }
+        http: Http { listen, tls_listen, trusted_proxies, forwarded_header, metrics_listen }
         smtp: Smtp {
             enabled, listen_starttls, listen_tls, trusted_proxies, user_names, hostname, certificate,
             private_key, message_bytes, recipients, connections, connections_per_ip, memory_bytes,
             login_seconds, idle_seconds, data_seconds, insufficient_balance, bare_newline
+        }
+        acme: Acme {
+            enabled, directory, terms_agreed, contact, domains, challenge, http_listen, dns_hook,
+            ca_file
         }
         store: Store { data_dir, url, template_memory_bytes }
         delivery: Delivery {

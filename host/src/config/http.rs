@@ -1,9 +1,10 @@
-//! `[http]`: where HTTP listens, and who gets to see the metrics.
+//! `[http]`: where HTTP listens, with and without TLS, and who gets to see the metrics.
 
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::listen::Listen;
 use crate::account::ip_network::IpNetwork;
 
 /// `[http]`
@@ -12,6 +13,9 @@ use crate::account::ip_network::IpNetwork;
 pub struct Http {
     /// The address of the API.
     pub listen: SocketAddr,
+    /// The same over TLS, as in `0.0.0.0:443`, with the certificate of the relay, or `off`: a reverse proxy then brings
+    /// TLS.
+    pub tls_listen: Listen,
     /// Networks of reverse proxies, as in `["10.0.0.0/8"]`. The client's address is
     /// taken from their header.
     pub trusted_proxies: Vec<IpNetwork>,
@@ -83,6 +87,7 @@ impl Default for Http {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            tls_listen: Listen::Off,
             trusted_proxies: Vec::new(),
             forwarded_header: ForwardedHeader::default(),
             metrics_listen: MetricsListen::Off,

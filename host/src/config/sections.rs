@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::acme::Acme;
 use super::bounces::Bounces;
 use super::credits::Credits;
 use super::delivery::Delivery;
@@ -23,10 +24,12 @@ use super::webhooks::Webhooks;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The HTTP API: its listener, and who sees the metrics.
+    /// The HTTP API: its listeners, and who sees the metrics.
     pub http: Http,
     /// The SMTP relay: its listeners, its certificate, and what a session may use.
     pub smtp: Smtp,
+    /// The certificate of both, from a certificate authority (CA) by ACME.
+    pub acme: Acme,
     /// Where the server keeps its data.
     pub store: Store,
     /// How messages leave: routes, smarthosts, and how gently destinations are treated.

@@ -18,6 +18,7 @@ const DATABASE: &str = "waxwing.db";
 const INBOX: &str = "inbox.db";
 const LOCK: &str = "lock";
 const TLS: &str = "tls";
+const ACME: &str = "acme";
 const MASTER_KEY: &str = "master.key";
 const CONTROL: &str = "control.json";
 
@@ -249,6 +250,11 @@ impl DataDir {
     /// Whether it could be made.
     pub fn check_tls(&self) -> Result<(), DataDirError> {
         Ok(directory::check_writable("store.data_dir", &self.file(TLS))?)
+    }
+
+    /// The account at a CA, its orders and its certificate; made where it is missing.
+    pub fn acme(&self) -> Result<Self, DataDirError> {
+        Self::open(&self.file(ACME))
     }
 
     #[must_use]
