@@ -1,5 +1,6 @@
 //! From a configuration to a running server, and back.
 
+mod acme;
 mod bounces;
 mod check;
 pub mod cli_settings;

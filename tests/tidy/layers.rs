@@ -147,7 +147,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
             ],
             &["data_dir", "listeners", "smtp"],
             &["domain_checks", "master_key", "tls"],
-            &["cli_settings", "delivery", "host_records", "webhooks"],
+            &["acme", "cli_settings", "delivery", "host_records", "webhooks"],
             &["start_error"],
             &["bounces", "inbox", "relay"],
             &["limits"],

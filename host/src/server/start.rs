@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::acme::{Challenges, Renewer, Trouble};
 use super::data_dir::{DataDir, Lock};
 use super::domain_checks::verifier;
 use super::inbox::Sandbox;
@@ -55,6 +56,8 @@ const DELIVERY_DRAIN: Duration = Duration::from_secs(30);
 pub struct RunningServer {
     /// Where HTTP listens.
     pub http: SocketAddr,
+    /// Where HTTP listens with TLS; none where it does not.
+    pub https: Option<SocketAddr>,
     /// Where metrics are served; none where they are not.
     pub metrics: Option<SocketAddr>,
     /// Where the inbox's SMTP server listens; none where it is switched off.
@@ -112,9 +115,13 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let verifier = verifier(config, &data, store.clone(), Arc::clone(&plugins), &clock)?;
     let inbox_store = InboxStore::open(&data.inbox()?).await?;
 
-    let http_ports = http::Ports::open(&config.http).await?;
+    let http_ports = http::Ports::open(config).await?;
     let (http, metrics_address) = (http_ports.address(), http_ports.metrics_address());
-    let relay = relay::Ports::open(&config.smtp, &data, &clock).await?;
+    let https = http_ports.tls_address();
+    let relay = relay::Ports::open(config, &data, &clock).await?;
+    let (challenges, trouble) = (Challenges::default(), Trouble::default());
+    let told = (&challenges, &trouble);
+    let renewer = Renewer::open(config, &data, relay.certificates(), told, &clock)?;
     let reports = bounces::Port::open(config, &data, &store, &clock).await?;
     let reports_address = reports.as_ref().map(bounces::Port::address);
     let smtp_ports = (relay.starttls_addresses(), relay.tls_addresses(), relay.ca_file());
@@ -181,17 +188,24 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         metrics,
     });
     let submission = (&*smtp_ports.0, &*smtp_ports.1);
-    let shown = (&settings, relay.certificates());
+    let shown = (&settings, relay.certificates(), trouble);
     let dashboard = dashboard::dashboard(config, &api, &people, submission, shown);
+    let beside = http::Beside {
+        dashboard,
+        inbox: config.inbox.view.then_some(inbox_store),
+        challenges,
+        tls: relay.tls(),
+        names: config.acme.names(&config.smtp),
+    };
     limits.relay = relay.serve(config, journey, &listeners, &stop_listeners);
-    http_ports.serve(
-        &api,
-        (dashboard, config.inbox.view.then_some(inbox_store)),
-        &limits,
-        (&listeners, &stop_listeners),
-    );
+    http_ports.serve(&api, beside, &limits, (&listeners, &stop_listeners));
+    if let Some(renewer) = renewer {
+        // From here on the certificate authority is answered.
+        core.start("acme", renewer.run(stop_core.clone()));
+    }
     Ok(RunningServer {
         http,
+        https,
         metrics: metrics_address,
         inbox_smtp: sandbox.address,
         smtp_starttls: smtp_ports.0,

@@ -1,5 +1,6 @@
 //! Why a server does not start.
 
+use super::acme::AcmeSetupError;
 use super::data_dir::DataDirError;
 use super::delivery::DeliverySetupError;
 use super::master_key::MasterKeyError;
@@ -33,6 +34,8 @@ pub enum StartError {
     Listen(#[from] ListenError),
     #[error(transparent)]
     Certificate(#[from] CertificateError),
+    #[error(transparent)]
+    Acme(#[from] AcmeSetupError),
     /// The operating system does not give signals.
     #[error("signals cannot be received: {0}")]
     Signals(std::io::Error),

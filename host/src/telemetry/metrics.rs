@@ -55,6 +55,12 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
         "When the live TLS certificate expires, Unix time",
     ),
     (
+        "waxwing_acme_orders_total",
+        Counter,
+        "outcome",
+        "Certificates ordered of a certificate authority: issued, or failed",
+    ),
+    (
         "waxwing_step_seconds",
         Histogram,
         "step",
