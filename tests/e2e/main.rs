@@ -2,6 +2,7 @@
 
 mod fixture;
 
+mod acme;
 mod addresses;
 mod bad_input;
 mod batch;
@@ -22,6 +23,7 @@ mod errors;
 mod first_send;
 mod http_bounds;
 mod idempotency;
+mod init;
 mod keys;
 mod limits;
 mod mail;

@@ -223,3 +223,6 @@ fn parsed<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {
 fn name_server(text: &str) -> Result<NameServer, String> {
     NameServer::try_from(text.to_owned()).map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests;
