@@ -167,7 +167,8 @@ impl Answers {
         else {
             return Err(CliError::Usage(format!("missing:\n  {}", missing.join("\n  "))));
         };
-        let folder = file.parent().unwrap_or(Path::new(""));
+        let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let login = flags.smarthost_user.map(|user| Login {
             user,

@@ -29,12 +29,12 @@ fn what_is_missing_is_asked_for_until_it_can_be_used() {
     assert!(said.contains("the address has no @") && !said.contains("Public name"), "{said}");
     let file = Path::new("/etc/waxwing/waxwing.toml");
     let answers = Answers::of(flags, file).expect("nothing is missing");
-    let Route::Smarthost { server, login: Some(login) } = answers.route else {
+    let Route::Smarthost { server, login: Some(login) } = &answers.route else {
         unreachable!("{:?}", answers.route)
     };
     assert_eq!((server.host.as_str(), server.port), ("smtp.example.com", 465));
     assert_eq!(login.password_file, Path::new("/etc/waxwing/smarthost.password"));
-    let Certificate::Files(folder) = answers.certificate else { unreachable!("not agreed") };
+    let Certificate::Files(folder) = &answers.certificate else { unreachable!("not agreed") };
     assert_eq!(folder, Path::new("/etc/waxwing/tls"));
 }
 
