@@ -21,6 +21,7 @@ mod health;
 mod keys;
 pub mod lists;
 pub mod messages;
+mod nodes;
 mod openapi;
 pub mod operator;
 mod plans;
@@ -29,7 +30,7 @@ pub(crate) mod precompressed;
 pub mod problem;
 mod query;
 pub(crate) mod queue;
-mod readiness;
+pub mod readiness;
 pub mod request_context;
 mod send;
 pub(crate) mod server_mail;
@@ -131,6 +132,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/messages/{id}/retry", post(messages::retry))
         .route("/v1/messages/{id}/resend", post(messages::resend))
         .route("/v1/metrics", get(health::show_metrics))
+        .route("/v1/nodes", get(nodes::list))
         .route("/v1/queue", get(queue::list))
         .route("/v1/queue/why", get(queue::why))
         .route("/v1/queue/{domain}/retry", post(queue::retry))

@@ -8,6 +8,7 @@ pub mod id;
 pub mod domain;
 pub mod fair_share;
 pub mod message;
+pub mod nodes;
 
 pub mod account;
 pub mod credit;

@@ -29,6 +29,7 @@ mod limits;
 mod mail;
 mod management;
 mod messages;
+mod migrate;
 mod monitoring;
 mod openapi_fuzz;
 mod ops;

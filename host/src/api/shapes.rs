@@ -10,6 +10,7 @@ mod health;
 mod key;
 mod management;
 mod message;
+mod node;
 mod operator;
 mod page;
 mod plan;
@@ -39,6 +40,7 @@ pub use management::{
     ChangeAccount, ChangeKey, ChangeOwnAccount, CreateAccount, CreateGrant, CreateKey,
 };
 pub use message::{Attempt, AttemptList, Event, EventList, Message, MessagePage, MessageSummary};
+pub use node::{Node, NodeList};
 pub use operator::{DecisionRecord, Installed, LogPage, Slot, SlotSettings};
 pub use page::{Listing, Page};
 pub use plan::PlanList;
@@ -52,8 +54,9 @@ pub use reference::{
 };
 pub use refusals::{
     AuthorReadRefusals, AuthorRefusals, BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals,
-    OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals, ResendRefusals,
-    SettingsRefusals, StateRefusals, TeamRefusals, TestRecipientRefusals, UserRefusals,
+    OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals, RemoveUserRefusals,
+    ResendRefusals, SettingsRefusals, StateRefusals, TeamRefusals, TestRecipientRefusals,
+    UserRefusals,
 };
 pub use request::{
     AccountQuery, AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,

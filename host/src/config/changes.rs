@@ -9,6 +9,7 @@ use super::dns::Dns;
 use super::domains::Domains;
 use super::http::Http;
 use super::limits::Limits;
+use super::node::Node;
 use super::people::People;
 use super::plugins::Plugins;
 use super::retention::Retention;
@@ -49,7 +50,8 @@ impl Config {
             enabled, directory, terms_agreed, contact, domains, challenge, http_listen, dns_hook,
             ca_file
         }
-        store: Store { data_dir, url, template_memory_bytes }
+        store: Store { data_dir, url, master_key_file, template_memory_bytes }
+        node: Node { name, renew_s, hold_s }
         delivery: Delivery {
             route, port, smarthosts, rules, destinations, concurrent, memory_bytes, connections,
             messages_per_connection, messages_per_minute, local_addresses, addresses, allow_private,

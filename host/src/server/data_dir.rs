@@ -17,13 +17,19 @@ use crate::store::seal::{Purpose, derived_key};
 const DATABASE: &str = "waxwing.db";
 const INBOX: &str = "inbox.db";
 const LOCK: &str = "lock";
+const FILLING: &str = "migrate.lock";
 const TLS: &str = "tls";
 const ACME: &str = "acme";
 const MASTER_KEY: &str = "master.key";
 const CONTROL: &str = "control.json";
+const IDENTITY: &str = "identity";
 
 #[derive(Debug, Clone)]
-pub struct DataDir(PathBuf);
+pub struct DataDir {
+    path: PathBuf,
+    /// Where the master key is, if not in the directory.
+    key_file: Option<PathBuf>,
+}
 
 /// Holds the directory for one server until it is dropped.
 #[derive(Debug)]
@@ -44,9 +50,19 @@ pub enum DataDirError {
     /// Another server runs on it.
     #[error("another waxwing runs on the data directory {path}; stop it, or use --data-dir")]
     Locked { path: PathBuf },
+    /// A move into it is under way.
+    #[error("another `waxwing migrate` fills the data directory {path}; wait for its end")]
+    Filled { path: PathBuf },
     /// The master key was cut off or replaced.
     #[error("the master key {path} does not have 32 bytes; restore it from your backup")]
     BadKey { path: PathBuf },
+    /// Nobody but the operator makes what all nodes are to have.
+    #[error(
+        "the master key {path} of store.master_key_file is not there; copy master.key of the data directory of a \
+         node that runs to this place, or for a new database make one file for all nodes: head -c 32 /dev/urandom \
+         > {path}"
+    )]
+    NoKey { path: PathBuf },
 }
 
 impl DataDir {
@@ -60,23 +76,28 @@ impl DataDir {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(path).map_err(at(path))?;
-        Ok(Self(path.to_owned()))
+        Ok(Self { path: path.to_owned(), key_file: None })
+    }
+
+    /// The same for a server of that configuration, whose master key may stand elsewhere.
+    pub fn of(config: &config::Store) -> Result<Self, DataDirError> {
+        Ok(Self { key_file: config.master_key_file.clone(), ..Self::open(&config.data_dir)? })
     }
 
     /// The directory as it stands; nothing is made.
     #[must_use]
-    pub fn unopened(path: &Path) -> Self {
-        Self(path.to_owned())
+    pub fn unopened(config: &config::Store) -> Self {
+        Self { path: config.data_dir.clone(), key_file: config.master_key_file.clone() }
     }
 
     /// Why a server could not take up the directory as it stands. A directory or a key that is missing is
     /// made at the first start, not here.
     #[must_use]
-    pub fn check(path: &Path) -> Vec<DataDirError> {
-        let data = Self(path.to_owned());
+    pub fn check(config: &config::Store) -> Vec<DataDirError> {
+        let data = Self::unopened(config);
         data.warn_of_readers();
-        let mut faults = Self::faults(path);
-        if faults.is_empty() && data.file(MASTER_KEY).is_file() {
+        let mut faults = Self::faults(&data.path);
+        if faults.is_empty() && (data.key_file.is_some() || data.has_master_key()) {
             faults.extend(data.master_key().err());
         }
         faults
@@ -87,7 +108,7 @@ impl DataDir {
         if let Err(fault) = directory::check_writable("store.data_dir", path) {
             return vec![fault.into()];
         }
-        let data = Self(path.to_owned());
+        let data = Self { path: path.to_owned(), key_file: None };
         let both = Access::READ_OK | Access::WRITE_OK;
         let files = [
             (DATABASE, both),
@@ -116,8 +137,7 @@ impl DataDir {
     /// Warns where others than the owner can read, or replace, the secrets that are kept here. That is
     /// no reason to stop: some platforms widen the permissions of a volume at each start.
     pub fn warn_of_readers(&self) {
-        for name in [MASTER_KEY, CONTROL] {
-            let path = self.file(name);
+        for path in [self.master_key_path(), self.file(CONTROL)] {
             let Some(mode) = shared_mode(&path) else { continue };
             tracing::warn!(
                 file = %path.display(),
@@ -133,13 +153,44 @@ impl DataDir {
     /// # Errors
     /// Another server has it.
     pub fn lock(&self) -> Result<Lock, DataDirError> {
-        let path = self.file(LOCK);
+        self.lock_file(LOCK)?.ok_or_else(|| DataDirError::Locked { path: self.path.clone() })
+    }
+
+    /// Takes the database of the directory for a move into it. A server may run on the directory meanwhile, with a database
+    /// elsewhere.
+    ///
+    /// # Errors
+    /// Another move has it.
+    pub fn lock_filling(&self) -> Result<Lock, DataDirError> {
+        self.lock_file(FILLING)?.ok_or_else(|| DataDirError::Filled { path: self.path.clone() })
+    }
+
+    /// None where another process has it.
+    fn lock_file(&self, name: &str) -> Result<Option<Lock>, DataDirError> {
+        let path = self.file(name);
         let file = File::create(&path).map_err(at(&path))?;
         match file.try_lock() {
-            Ok(()) => Ok(Lock(file)),
-            Err(TryLockError::WouldBlock) => Err(DataDirError::Locked { path: self.0.clone() }),
+            Ok(()) => Ok(Some(Lock(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(source)) => Err(DataDirError::Io { path, source }),
         }
+    }
+
+    /// What tells this directory from every other one, made at the first start. Whoever holds the directory's lock knows
+    /// that no earlier server with it still runs.
+    pub fn identity(&self) -> Result<String, DataDirError> {
+        let path = self.file(IDENTITY);
+        match std::fs::read_to_string(&path) {
+            Ok(text) if !text.trim().is_empty() => return Ok(text.trim().to_owned()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(DataDirError::Io { path, source }),
+        }
+        let mut bytes = [0; 16];
+        fill_random(&mut bytes);
+        let identity = format!("{:032x}", u128::from_be_bytes(bytes));
+        self.write_private(IDENTITY, identity.as_bytes())?;
+        Ok(identity)
     }
 
     /// What makes and reads return paths, by the master key.
@@ -147,14 +198,29 @@ impl DataDir {
         Ok(Verp::new(&derived_key(&self.master_key()?, Purpose::ReturnPaths)))
     }
 
-    /// The server's master key, made at the first start.
+    /// Where the master key is.
+    #[must_use]
+    pub fn master_key_path(&self) -> PathBuf {
+        self.key_file.clone().unwrap_or_else(|| self.file(MASTER_KEY))
+    }
+
+    #[must_use]
+    pub fn has_master_key(&self) -> bool {
+        self.master_key_path().is_file()
+    }
+
+    /// The server's master key. That of the directory is made at the first start; a file that the configuration names is
+    /// the operator's.
     pub fn master_key(&self) -> Result<[u8; 32], DataDirError> {
-        let path = self.file(MASTER_KEY);
+        let path = self.master_key_path();
         match File::open(&path) {
             Ok(mut file) => {
                 let mut bytes = Vec::new();
                 file.read_to_end(&mut bytes).map_err(at(&path))?;
                 bytes.try_into().map_err(|_| DataDirError::BadKey { path })
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.key_file.is_some() => {
+                Err(DataDirError::NoKey { path })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let mut key = [0; 32];
@@ -196,7 +262,7 @@ impl DataDir {
 
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.path.join(name)
     }
 
     /// The database, made empty where it is missing, for its owner only: SQLite gives the files
@@ -313,11 +379,22 @@ mod tests {
         for name in [DATABASE, LOCK, MASTER_KEY, CONTROL] {
             std::fs::create_dir(directory.path().join(name)).expect("made");
         }
-        assert_eq!(DataDir::check(directory.path()).len(), 4);
+        let store =
+            |path: &Path| config::Store { data_dir: path.to_owned(), ..config::Store::default() };
+        assert_eq!(DataDir::check(&store(directory.path())).len(), 4);
         let opened = DataDir::open(directory.path());
         assert!(matches!(opened, Err(DataDirError::NoFile { .. })), "{opened:?}");
         let missing = directory.path().join("new");
-        assert!(DataDir::check(&missing).is_empty() && !missing.exists());
+        assert!(DataDir::check(&store(&missing)).is_empty() && !missing.exists());
+    }
+
+    #[test]
+    fn each_directory_has_an_identity_that_stays() {
+        let directories = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+        let data = directories.each_ref().map(|it| DataDir::open(it.path()).expect("opened"));
+        let identities = data.each_ref().map(|it| it.identity().expect("made"));
+        assert_eq!(data.each_ref().map(|it| it.identity().expect("read")), identities);
+        assert_ne!(identities[0], identities[1]);
     }
 
     #[test]
@@ -327,5 +404,23 @@ mod tests {
         assert_eq!(data.master_key().expect("made"), data.master_key().expect("read"));
         std::fs::write(data.file("master.key"), b"short").expect("written");
         assert!(matches!(data.master_key(), Err(DataDirError::BadKey { .. })));
+    }
+
+    #[test]
+    fn a_master_key_that_the_configuration_names_is_read_there_and_never_made() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let key_file = directory.path().join("shared.key");
+        let store = config::Store {
+            data_dir: directory.path().join("data"),
+            master_key_file: Some(key_file.clone()),
+            ..config::Store::default()
+        };
+        let data = DataDir::of(&store).expect("opened");
+        let missing = data.master_key();
+        assert!(matches!(missing, Err(DataDirError::NoKey { .. })), "{missing:?}");
+        assert_eq!(DataDir::check(&store).len(), 1, "a check says the same");
+        std::fs::write(&key_file, [7; 32]).expect("written");
+        assert_eq!(data.master_key().expect("read"), [7; 32]);
+        assert!(!data.file(MASTER_KEY).exists(), "there is no second key");
     }
 }
