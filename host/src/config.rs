@@ -123,7 +123,7 @@ impl Config {
     fn broken_rules(&self, unreadable: &UnreadableKeys) -> Vec<String> {
         let mut violations = Violations { broken: Vec::new(), unreadable };
         self.smtp.check(&mut violations);
-        self.acme.check(&self.smtp, &mut violations);
+        self.acme.check(&self.http, &self.smtp, &mut violations);
         self.store.check(&mut violations);
         self.node.check(&mut violations);
         self.limits.check(&mut violations);

@@ -32,8 +32,8 @@ type Certificate = CertificateDer<'static>;
 struct Authority {
     home: TempDir,
     dns: DnsServer,
-    /// Of ACME itself, of its roots, and where it looks for the server's answers.
-    ports: [u16; 3],
+    /// Of ACME itself, of its roots, and where it looks for the server's answers, without and with TLS.
+    ports: [u16; 4],
     pebble: Option<Child>,
 }
 
@@ -65,7 +65,7 @@ impl Authority {
             "certificate": file("cert.pem"),
             "privateKey": file("key.pem"),
             "httpPort": ports[2],
-            "tlsPort": 1,
+            "tlsPort": ports[3],
             "certificateValidityPeriod": life_s,
         }});
         fs::write(home.path().join("pebble.json"), settings.to_string()).expect("written");
@@ -123,7 +123,7 @@ impl Authority {
             .with("smtp", "hostname", HOST)
             .with("smtp", "listen_starttls", "off")
             .with("smtp", "listen_tls", "127.0.0.1:0")
-            .with("http", "tls_listen", "127.0.0.1:0")
+            .with("http", "tls_listen", &format!("127.0.0.1:{}", self.ports[3]))
             .with("http", "metrics_listen", "public")
     }
 }
@@ -138,8 +138,8 @@ impl Drop for Authority {
 }
 
 /// Ports that nobody listens at.
-fn free_ports() -> [u16; 3] {
-    let taken = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
+fn free_ports() -> [u16; 4] {
+    let taken = [(); 4].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
     taken.map(|it| it.local_addr().expect("an address").port())
 }
 
@@ -267,6 +267,15 @@ async fn a_ca_that_is_down_leaves_the_old_certificate_and_the_log_says_so() {
     server.signal("HUP");
     until_async("both names have one", SOON, || shown(&https, &root, SECOND)).await;
     assert!(shown(&https, &root, HOST).await.is_some());
+}
+
+#[tokio::test]
+async fn names_are_proven_in_a_handshake_that_nobody_else_gets() {
+    let Some(authority) = Authority::start(YEAR_S).await else { return };
+    let launch = authority.launch().with("acme", "challenge", "tls-alpn-01");
+    let server = Server::start(launch.with("acme", "http_listen", "off"));
+    let (root, https) = (authority.root().await, address(&server, "https"));
+    until_async("a certificate", SOON, || shown(&https, &root, HOST)).await;
 }
 
 #[tokio::test]

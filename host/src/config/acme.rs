@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::http::Http;
 use super::listen::Listen;
 use super::smtp::Smtp;
 use super::violations::Violations;
@@ -29,8 +30,8 @@ pub struct Acme {
     pub contact: Option<EmailAddress>,
     /// The names in the certificate; `smtp.hostname` where the list is empty.
     pub domains: Vec<DomainName>,
-    /// How the CA sees that the names are this machine's: `http-01`, by a request to port 80 of each name, or `dns-01`, by
-    /// a TXT record.
+    /// How the CA sees that the names are this machine's: `http-01`, by a request to port 80 of each name; `tls-alpn-01`, by
+    /// a TLS handshake at port 443 of each name, where `http.tls_listen` listens; or `dns-01`, by a TXT record.
     pub challenge: Challenge,
     /// Where requests of the CA for `http-01` are answered, as in `0.0.0.0:80`, or `off`. They are answered at
     /// `http.listen` in any case. All other requests there are sent on to `http.tls_listen`.
@@ -49,6 +50,9 @@ pub enum Challenge {
     #[default]
     #[serde(rename = "http-01")]
     Http01,
+    /// By a handshake of the CA at port 443.
+    #[serde(rename = "tls-alpn-01")]
+    TlsAlpn01,
     /// By a TXT record.
     #[serde(rename = "dns-01")]
     Dns01,
@@ -71,7 +75,7 @@ impl Acme {
         }
     }
 
-    pub(super) fn check(&self, smtp: &Smtp, violations: &mut Violations<'_>) {
+    pub(super) fn check(&self, http: &Http, smtp: &Smtp, violations: &mut Violations<'_>) {
         violations.must_with(
             &["acme.enabled"],
             self.terms_agreed || !self.enabled,
@@ -95,8 +99,15 @@ impl Acme {
         );
         violations.must_with(
             &["acme.challenge", "acme.enabled"],
-            !self.enabled || self.challenge == Challenge::Http01 || self.dns_hook.is_some(),
+            !self.enabled || self.challenge != Challenge::Dns01 || self.dns_hook.is_some(),
             "acme.dns_hook: needed with challenge = \"dns-01\"",
+        );
+        violations.must_with(
+            &["http.tls_listen", "acme.enabled"],
+            !self.enabled
+                || self.challenge != Challenge::TlsAlpn01
+                || http.tls_listen.address().is_some(),
+            "acme.challenge: \"tls-alpn-01\" needs http.tls_listen, at port 443 of each name",
         );
     }
 }
@@ -144,5 +155,7 @@ mod tests {
             assert!(found.iter().any(|it| it.starts_with(&named)), "{named} in {found:#?}");
         }
         assert_eq!(found.len(), 5, "{found:#?}");
+        let found = faults(&format!("{well}challenge = \"tls-alpn-01\"\n"));
+        assert!(found.len() == 1 && found[0].contains("needs http.tls_listen"), "{found:#?}");
     }
 }

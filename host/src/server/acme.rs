@@ -8,6 +8,7 @@ mod error;
 mod https;
 mod renewal;
 mod renewer;
+mod tls_alpn;
 mod trouble;
 
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use crate::trust::{self, TrustError};
 
 pub use challenges::{Challenges, router};
 pub use renewer::Renewer;
+pub use tls_alpn::server_config;
 pub use trouble::Trouble;
 
 /// Why certificates cannot be ordered with these settings.

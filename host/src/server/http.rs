@@ -156,7 +156,7 @@ impl Ports {
         }
         if let (Some((listener, _)), Some(tls)) = (self.tls, tls) {
             let router: Router = public.clone().layer(map_response(strict));
-            let port = Port { tls: Some(for_http(&tls)), ..port(listener, router, &limits.slots) };
+            let port = Port { tls: Some(tls), ..port(listener, router, &limits.slots) };
             listeners.start("https", listeners::http(port, stop.clone()));
         }
         let port = port(self.api.0, public, &limits.slots);
@@ -166,13 +166,6 @@ impl Ports {
 
 fn slots(connections: usize) -> Arc<ConnectionSlots> {
     ConnectionSlots::new(Protocol::Http, Bounds { connections, connections_per_ip: connections })
-}
-
-/// The certificate of the relay, for clients that speak HTTP/1.1.
-fn for_http(tls: &ServerConfig) -> Arc<ServerConfig> {
-    let mut tls = tls.clone();
-    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Arc::new(tls)
 }
 
 async fn strict(mut response: Response) -> Response {

@@ -133,7 +133,12 @@ async fn shake_hands(
     timeouts: HttpTimeouts,
 ) -> Option<TlsStream<Timed>> {
     match tokio::time::timeout(timeouts.headers, tls.accept(stream)).await {
-        Ok(Ok(stream)) => Some(stream),
+        Ok(Ok(stream)) => {
+            // A certificate authority that looks at a name has seen all that it wants.
+            let protocol = stream.get_ref().1.alpn_protocol();
+            let is_http = protocol.is_none_or(|it| it == b"http/1.1");
+            is_http.then_some(stream)
+        }
         Ok(Err(error)) => {
             tracing::debug!(%error, "a TLS handshake for HTTPS failed");
             None

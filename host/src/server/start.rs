@@ -19,7 +19,7 @@ use super::reload::Reloader;
 use super::start_error::StartError;
 use super::tasks::{Tasks, once};
 use super::{
-    bounces, cli_settings, dashboard, delivery, descriptors, http, master_key, plugins, relay,
+    acme, bounces, cli_settings, dashboard, delivery, descriptors, http, master_key, plugins, relay,
     service_manager, shared_plugins, webhooks,
 };
 use crate::api::client_address::{Forwarding, TrustedProxies};
@@ -234,11 +234,13 @@ async fn start_parts(
     let submission = (&*smtp_ports.0, &*smtp_ports.1);
     let shown = (&settings, relay.certificates(), trouble);
     let dashboard = dashboard::dashboard(config, &api, &people, submission, shown);
+    let for_https = |tls: Arc<_>| acme::server_config(&tls, &config.acme, &challenges);
+    let tls = relay.tls().map(for_https);
     let beside = http::Beside {
         dashboard,
         inbox: config.inbox.view.then_some(inbox_store),
         challenges,
-        tls: relay.tls(),
+        tls,
         names: config.acme.names(&config.smtp),
     };
     limits.relay = relay.serve(config, journey, &listeners, &stop_listeners);

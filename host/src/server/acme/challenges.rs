@@ -1,4 +1,4 @@
-//! What the CA is answered over HTTP (RFC 8555 section 8.3): for the tokens of orders under way, and for nothing else.
+//! The answers to a CA for orders under way, and what it is answered over HTTP (RFC 8555 section 8.3).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,24 +9,42 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
+use rustls::sign::CertifiedKey;
 
 const PATH: &str = "/.well-known/acme-challenge/{token}";
 
-/// Tokens, each with its key authorization.
+/// The answers to challenges.
 #[derive(Debug, Clone, Default)]
-pub struct Challenges(Arc<Mutex<BTreeMap<String, String>>>);
+pub struct Challenges(Arc<Mutex<Answers>>);
+
+#[derive(Debug, Default)]
+struct Answers {
+    /// Tokens, each with its key authorization.
+    authorizations: BTreeMap<String, String>,
+    /// Names, each with the certificate that proves it.
+    certificates: BTreeMap<String, Arc<CertifiedKey>>,
+}
 
 impl Challenges {
     pub fn put(&self, token: &str, authorization: &str) {
-        self.all().insert(token.to_owned(), authorization.to_owned());
+        self.answers().authorizations.insert(token.to_owned(), authorization.to_owned());
+    }
+
+    pub fn put_certificate(&self, name: &str, certificate: CertifiedKey) {
+        self.answers().certificates.insert(name.to_owned(), Arc::new(certificate));
+    }
+
+    #[must_use]
+    pub fn certificate(&self, name: &str) -> Option<Arc<CertifiedKey>> {
+        self.answers().certificates.get(name).cloned()
     }
 
     /// The order is over.
     pub fn clear(&self) {
-        self.all().clear();
+        *self.answers() = Answers::default();
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+    fn answers(&self) -> MutexGuard<'_, Answers> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -37,7 +55,7 @@ pub fn router(challenges: Challenges) -> Router {
 }
 
 async fn answer(State(challenges): State<Challenges>, Path(token): Path<String>) -> Response {
-    let authorization = challenges.all().get(&token).cloned();
+    let authorization = challenges.answers().authorizations.get(&token).cloned();
     match authorization {
         Some(authorization) => {
             ([(CONTENT_TYPE, "application/octet-stream")], authorization).into_response()

@@ -19,6 +19,7 @@ use super::dns_hook::{self, Action, TxtRecord};
 use super::error::AcmeError;
 use super::https::Https;
 use super::renewal::Window;
+use super::tls_alpn;
 use crate::clock::Timestamp;
 use crate::config::{Acme, Challenge};
 use crate::server::data_dir::DataDir;
@@ -172,6 +173,7 @@ impl AcmeClient {
     ) -> Result<(), AcmeError> {
         let (kind, kind_name) = match self.settings.challenge {
             Challenge::Http01 => (ChallengeType::Http01, "http-01"),
+            Challenge::TlsAlpn01 => (ChallengeType::TlsAlpn01, "tls-alpn-01"),
             Challenge::Dns01 => (ChallengeType::Dns01, "dns-01"),
         };
         let mut authorizations = order.authorizations();
@@ -192,6 +194,10 @@ impl AcmeClient {
                     if let Some(record) = published.last() {
                         dns_hook::run(hook, Action::Present, record).await?;
                     }
+                }
+                (Challenge::TlsAlpn01, _) => {
+                    let certificate = tls_alpn::certificate(&name, answer.digest().as_ref())?;
+                    self.challenges.put_certificate(&name, certificate);
                 }
                 (Challenge::Http01, _) | (Challenge::Dns01, None) => {
                     self.challenges.put(&challenge.token, answer.as_str());

@@ -23,6 +23,8 @@ pub enum AcmeError {
     OtherNames(String),
     #[error("the key of the certificate cannot be used: {0}")]
     Key(#[from] rcgen::Error),
+    #[error("the certificate for the challenge cannot be used: {0}")]
+    Tls(#[from] rustls::Error),
     #[error("what the CA issued is not used: {0}")]
     Certificate(#[from] CertificateError),
     #[error(transparent)]
