@@ -12,6 +12,7 @@ mod watch;
 mod x509;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -39,6 +40,8 @@ pub use watch::Watch;
 pub struct Certificates {
     /// What a CA issues by ACME; the others stand in until it is there.
     issued: Option<Pair>,
+    /// From then on nothing stands in for it any more, also where its file is removed.
+    issued_is_live: AtomicBool,
     pair: Pair,
     self_signed: Option<SelfSignedCertificate>,
     live: Arc<Live>,
@@ -79,7 +82,9 @@ impl Certificates {
             (self_signed.pair(), Some(self_signed))
         };
         let issued = if acme.enabled { Some(Pair::in_one(&Issued::path(data)?)) } else { None };
-        let (files, loaded) = if let Some(kept) = issued.as_ref().and_then(usable) {
+        let kept = issued.as_ref().and_then(usable);
+        let issued_is_live = AtomicBool::new(kept.is_some());
+        let (files, loaded) = if let Some(kept) = kept {
             kept
         } else {
             if let Some(self_signed) = &self_signed {
@@ -92,7 +97,8 @@ impl Certificates {
         let live = Arc::new(Live(ArcSwap::from_pointee(loaded)));
         let config = Arc::new(server_config(Arc::clone(&live))?);
         let seen = Mutex::new(files.digest());
-        let certificates = Self { issued, pair, self_signed, live, seen, config, clock };
+        let certificates =
+            Self { issued, issued_is_live, pair, self_signed, live, seen, config, clock };
         certificates.report();
         Ok(certificates)
     }
@@ -134,6 +140,10 @@ impl Certificates {
     }
 
     fn look_again(&self, seen: Option<Digest>) -> Option<Result<(), CertificateError>> {
+        let is_removed = self.issued.as_ref().is_some_and(|it| !it.certificate.path.is_file());
+        if is_removed && self.issued_is_live.load(Ordering::Relaxed) {
+            return None;
+        }
         let read = self.read();
         let digest = match &read {
             Ok((_, files)) => files.digest(),
@@ -143,7 +153,10 @@ impl Certificates {
             return None;
         }
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = digest;
-        Some(read.and_then(|(pair, files)| pair.load(&files)).map(|loaded| {
+        let loaded = read.and_then(|(pair, files)| Ok((pair, pair.load(&files)?)));
+        Some(loaded.map(|(pair, loaded)| {
+            let is_issued = pair.certificate.setting == Setting::Issued;
+            self.issued_is_live.store(is_issued, Ordering::Relaxed);
             self.live.0.store(Arc::new(loaded));
             self.report();
         }))

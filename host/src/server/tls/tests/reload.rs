@@ -122,4 +122,8 @@ fn what_a_ca_issues_takes_the_place_of_the_self_signed_certificate() {
     let other = KeyPair::generate().expect("a key").serialize_pem();
     assert!(Issued::keep(&data, &chain, &other).is_err(), "the key is another one's");
     assert_eq!(Issued::read(&data).expect("read"), Some(issued));
+
+    std::fs::remove_file(Issued::path(&data).expect("a path")).expect("removed");
+    assert!(certificates.reload_if_changed().is_none() && certificates.reload().is_ok());
+    assert_ne!(shown(&certificates), stand_in, "nothing stands in for it any more");
 }
