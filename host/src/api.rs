@@ -136,6 +136,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/queue", get(queue::list))
         .route("/v1/queue/why", get(queue::why))
         .route("/v1/queue/{domain}/retry", post(queue::retry))
+        .route("/v1/queue/release", post(queue::release))
         .route("/v1/suppressions", get(suppressions::list).post(suppressions::add))
         .route("/v1/suppressions/batch", post(suppressions::add_batch))
         .route("/v1/suppressions/restore", post(suppressions::restore))

@@ -4,11 +4,13 @@
 
 mod account;
 mod audit;
+mod backup;
 mod check;
 mod credits;
 mod dev;
 mod domain;
 mod error;
+mod export;
 mod init;
 mod key;
 mod message;
@@ -19,6 +21,7 @@ mod output;
 mod plugin;
 mod publish_folder;
 mod queue;
+mod restore;
 mod serve;
 mod shell;
 mod suppression;
@@ -96,6 +99,12 @@ enum Command {
     Completions(shell::Completions),
     /// Write a manual page for each command
     Man(shell::ManualPages),
+    /// Take an encrypted backup of the server's state, while it runs or not
+    Backup(backup::Backup),
+    /// Make a data directory of a backup
+    Restore(restore::Restore),
+    /// Export what the server keeps of an account
+    Export(export::Export),
     /// Compile a component for the server that is this process's parent
     #[command(name = compiler::CHILD_SUBCOMMAND, hide = true)]
     CompilePlugin { memory_bytes: u64, seconds: u64 },
@@ -159,6 +168,9 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Webhook(command) => Box::pin(webhook::run(command)).await,
         Command::Completions(it) => shell::complete(&it, Cli::command()),
         Command::Man(it) => shell::manual(&it, Cli::command()),
+        Command::Backup(backup) => backup::run(backup).await,
+        Command::Restore(restore) => restore::run(restore).await,
+        Command::Export(export) => Box::pin(export::run(export)).await,
         // It has run before there was a runtime.
         Command::CompilePlugin { .. } => Ok(()),
     }

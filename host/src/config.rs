@@ -2,6 +2,7 @@
 //! and `cli` only; everything below takes values.
 
 mod acme;
+mod backup;
 mod bounces;
 mod changes;
 mod credits;
@@ -30,6 +31,7 @@ mod webhooks;
 use std::path::{Path, PathBuf};
 
 pub use acme::{Acme, Challenge};
+pub use backup::Backup;
 pub use bounces::Bounces;
 pub use credits::Credits;
 pub use delivery::{Addresses, Delivery, Route, Security, Smarthost};
@@ -136,6 +138,12 @@ impl Config {
         self.credits.check(&mut violations);
         self.people.check(&mut violations);
         self.retention.check(&mut violations);
+        self.backup.check(&mut violations);
+        violations.must_with(
+            &["store.url"],
+            self.backup.to.is_none() || self.store.url.is_none(),
+            "backup.to: not with store.url, because PostgreSQL has backups of its own (pg_dump, pgBackRest)",
+        );
         violations.must(!self.store.data_dir.as_os_str().is_empty(), "store.data_dir: not empty");
         violations.must(
             !self.inbox.enabled || self.inbox.smtp_listen.ip().is_loopback(),

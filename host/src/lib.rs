@@ -7,8 +7,9 @@ pub mod id;
 
 pub mod domain;
 pub mod fair_share;
-pub mod message;
 pub mod nodes;
+
+pub mod message;
 
 pub mod account;
 pub mod credit;
@@ -20,6 +21,7 @@ pub mod plugin;
 pub mod store;
 pub mod trust;
 
+pub mod backup;
 pub mod delivery;
 pub mod journey;
 pub mod management;

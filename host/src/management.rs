@@ -4,6 +4,7 @@
 pub mod accounts;
 pub mod audit;
 pub mod credits;
+pub mod delivery_hold;
 pub mod keys;
 pub mod messages;
 pub mod plans;

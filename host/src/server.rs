@@ -1,6 +1,7 @@
 //! From a configuration to a running server, and back.
 
 mod acme;
+pub mod backup;
 mod bounces;
 mod check;
 pub mod cli_settings;
@@ -23,6 +24,7 @@ pub mod plugins;
 mod relay;
 mod reload;
 pub mod resolvers;
+pub mod restore;
 mod service_manager;
 mod settings;
 pub mod shared_plugins;

@@ -4,6 +4,7 @@ mod fixture;
 
 mod acme;
 mod addresses;
+mod backup;
 mod bad_input;
 mod batch;
 mod blanks;
@@ -20,6 +21,7 @@ mod docs;
 mod documents;
 mod domains;
 mod errors;
+mod export;
 mod first_send;
 mod http_bounds;
 mod idempotency;

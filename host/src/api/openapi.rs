@@ -77,6 +77,7 @@ use crate::webhooks::body::WebhookEvent;
         super::queue::list,
         super::queue::why,
         super::queue::retry,
+        super::queue::release,
         super::suppressions::list,
         super::suppressions::add,
         super::suppressions::add_batch,

@@ -1,4 +1,4 @@
-//! `/v1/queue`: for whom mail waits, and why, for the operator; `/v1/messages/{id}/why` says of an account's own message what its
+//! `/v1/queue`: for whom mail waits, why, and its release after a restore, for the operator; `/v1/messages/{id}/why` says of an account's own message what its
 //! holder can know and do.
 
 use axum::Json;
@@ -10,13 +10,15 @@ use super::operator::Operator;
 use super::problem::{Code, Problem};
 use super::query::{self, Query};
 use super::shapes::{
-    Audience, Page, QueuePage, QueuedDomain, QueuedMessage, RetriedDestination, WhyQueued,
+    Audience, Page, QueuePage, QueuedDomain, QueuedMessage, ReleasedQueue, RetriedDestination,
+    WhyQueued,
 };
 use super::state::Api;
 use crate::delivery::queue::why;
 use crate::fair_share::ShareOwner;
 use crate::id::MessageId;
 use crate::journey::accept::refusal::Refusal;
+use crate::management::delivery_hold::{self, OldMail};
 use crate::message::address::EmailAddress;
 use crate::store::records::RouteChoice;
 use crate::store::{MessageRow, RetryFilter, StoreError};
@@ -61,6 +63,32 @@ pub async fn list(
     let is_full = found.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
     let next = found.last().filter(|_| is_full).map(|it| it.lane.clone());
     Ok(Json(Page::new(found, next)))
+}
+
+/// What becomes of the mail that waited when the backup was taken.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ReleaseQuery {
+    #[serde(default)]
+    old_mail: OldMail,
+}
+
+/// Releases the delivery of a server that was restored from a backup.
+///
+/// Without a hold nothing changes.
+#[utoipa::path(post, path = "/v1/queue/release", operation_id = "release_queue", tag = "queue",
+    security(("apiKey" = [])),
+    params(("oldMail" = inline(Option<super::shapes::OldMail>), Query, description = "Messages that waited when the backup was taken and may have gone out since: `cancel` cancels each with its refund; `send`")),
+    responses((status = 200, description = "Delivery goes on", body = ReleasedQueue),
+              super::shapes::OperatorReadRefusals))]
+pub async fn release(
+    _: Operator,
+    State(api): State<Api>,
+    Query(query): Query<ReleaseQuery>,
+) -> Result<Json<ReleasedQueue>, Problem> {
+    let released = delivery_hold::release(&api.store, query.old_mail, api.clock.now()).await?;
+    api.due.notify_one();
+    Ok(Json(ReleasedQueue::new(released)))
 }
 
 /// Why a message waits, or all mail to a domain: for what, until when, and what can be done.

@@ -46,7 +46,8 @@ pub use page::{Listing, Page};
 pub use plan::PlanList;
 pub use problem::{Fault, Problem};
 pub use queue::{
-    Audience, QueuePage, QueuedDomain, QueuedGroup, QueuedMessage, RetriedDestination, WhyQueued,
+    Audience, OldMail, QueuePage, QueuedDomain, QueuedGroup, QueuedMessage, ReleasedQueue,
+    RetriedDestination, WhyQueued,
 };
 pub use reference::{
     Archive, Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit,

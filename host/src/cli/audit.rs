@@ -13,8 +13,9 @@ use super::output;
 use crate::id::AccountId;
 use crate::store::{ActorId, AuditRow};
 
-/// Commands that change something, with the operation of the API that does the same.
-const CHANGES: [(&str, &str); 34] = [
+/// Commands that change something, with the operation of the API that does the same where there is one; and one that
+/// takes all of an account away with it.
+const CHANGES: [(&str, &str); 36] = [
     ("account create", "create_account"),
     ("account update", "change_account"),
     ("account brand", "change_brand"),
@@ -49,12 +50,15 @@ const CHANGES: [(&str, &str); 34] = [
     ("webhook rotate", "rotate_webhook"),
     ("webhook replay", "replay_webhook"),
     ("webhook test", "test_webhook"),
+    ("export", "export_account"),
+    ("queue hold", "hold_queue"),
 ];
 /// Commands that ask a running server, which writes it down itself, change no store, move it as it is, or only look.
 #[cfg(test)]
-const NO_CHANGES: [&str; 65] = [
+const NO_CHANGES: [&str; 68] = [
     "account list",
     "account show",
+    "backup keygen",
     "check",
     "compile-plugin",
     "completions",
@@ -97,7 +101,9 @@ const NO_CHANGES: [&str; 65] = [
     "plugin test",
     "plugin verify",
     "queue list",
+    "queue release",
     "queue why",
+    "restore",
     "serve",
     "suppression list",
     "suppression show",

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use super::sync_error::SyncError;
 use crate::authoring::error::{AuthoringError, FolderError};
+use crate::backup::BackupError;
 use crate::config::ConfigError;
 use crate::dns::ResolverError;
 use crate::inbox::InboxError;
@@ -14,9 +15,11 @@ use crate::management::keys::KeyError;
 use crate::people::MemberError;
 use crate::plugin::{CallFailure, LoadError, PluginsError};
 use crate::server::StartError;
+use crate::server::backup::BackupSetupError;
 use crate::server::data_dir::DataDirError;
 use crate::server::domain_checks::VerifierError;
 use crate::server::master_key::MasterKeyError;
+use crate::server::restore::RestoreError;
 use crate::server::webhooks::WebhooksError;
 use crate::store::StoreError;
 use crate::upkeep::verify_domains::{CheckError, DomainError};
@@ -89,10 +92,16 @@ pub enum CliError {
     Plugin(#[from] CallFailure),
     #[error("the template {slug} has faults:\n{faults}")]
     Template { slug: String, faults: String },
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+    #[error(transparent)]
+    BackupSetup(#[from] BackupSetupError),
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
     #[error("{path} cannot be read: {source}")]
     File { path: PathBuf, source: std::io::Error },
     #[error("{path} cannot be written: {source}")]
-    Written { path: PathBuf, source: std::io::Error },
+    Unwritable { path: PathBuf, source: std::io::Error },
     /// An argument that only makes sense with another value.
     #[error("{0}")]
     Usage(String),

@@ -104,7 +104,7 @@ enum Existing {
 /// Makes the file whole or not at all, for its owner and the group of its directory: that of the server's user.
 fn create(file: &Path, text: &str, existing: Existing) -> Result<(), CliError> {
     let folder = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let failed = |source: io::Error| CliError::Written { path: file.to_owned(), source };
+    let failed = |source: io::Error| CliError::Unwritable { path: file.to_owned(), source };
     let group = fs::metadata(folder).map_err(|source| {
         CliError::Usage(format!(
             "the directory {0} cannot be used ({source}); make it for the server's user, as in \

@@ -148,7 +148,7 @@ pub async fn run(migrate: &Migrate) -> Result<(), CliError> {
         (&migrate.to, source.noted(master_key::PROOF).await?)
         && path.join("master.key").is_file()
     {
-        master_key::check(&DataDir::unopened(&settings(path)), &noted)?;
+        master_key::check(&DataDir::unopened_at(path), &noted)?;
     }
     let standing = match migrate.to.place() {
         Some(to) => Box::pin(source.standing(&to)).await?,

@@ -1,9 +1,10 @@
-//! `waxwing queue list` and `why`: asks the running server why mail waits.
+//! `waxwing queue`: asks the running server why mail waits, holds delivery before a start, and releases it.
 
 use clap::Subcommand;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::error::CliError;
+use super::open::Target;
 use super::output::text;
 use super::plugin::OnlineServer;
 use crate::id::MessageId;
@@ -33,6 +34,24 @@ pub enum QueueCommand {
         #[command(flatten)]
         server: OnlineServer,
     },
+    /// Have the next start hold delivery, as after `waxwing restore`: before the first start on a snapshot of a disk, or on
+    /// a restored database of PostgreSQL
+    Hold {
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Let the mail of a server go that was restored from a backup; asks the running server
+    #[command(after_help = "Examples:
+  waxwing queue release                  # messages that waited in the backup are sent, some of them again
+  waxwing queue release --cancel-queued  # those that may have gone out are canceled and refunded")]
+    Release {
+        /// First cancel, with their refunds, the messages that waited when the backup was taken and may have
+        /// gone out since
+        #[arg(long)]
+        cancel_queued: bool,
+        #[command(flatten)]
+        server: OnlineServer,
+    },
 }
 
 pub async fn run(command: QueueCommand) -> Result<(), CliError> {
@@ -43,7 +62,32 @@ pub async fn run(command: QueueCommand) -> Result<(), CliError> {
             Ok(())
         }
         QueueCommand::Why { subject, server } => why(subject, &server).await,
+        QueueCommand::Hold { target } => {
+            let opened = target.open().await?;
+            let now = opened.clock.now();
+            opened.store.hold_delivery(now).await?;
+            target.output.one(&json!({"heldFrom": now.rfc3339()}), || {
+                "the next start holds delivery, until `waxwing queue release`; a server that runs now goes on sending"
+                    .to_owned()
+            });
+            Ok(())
+        }
+        QueueCommand::Release { cancel_queued, server } => {
+            let old_mail = if cancel_queued { "cancel" } else { "send" };
+            let query = [("oldMail", old_mail.to_owned())];
+            let answer = server.connect()?.post("/v1/queue/release", &query).await?;
+            server.output.one(&answer, || released(&answer));
+            Ok(())
+        }
     }
+}
+
+fn released(answer: &Value) -> String {
+    if answer["wasHeld"] != true {
+        return "delivery was not held".to_owned();
+    }
+    let [backup, canceled] = ["backupAt", "canceled"].map(|it| text(answer, it));
+    format!("delivery goes on; {canceled} messages that waited at {backup} are canceled")
 }
 
 async fn why(subject: String, server: &OnlineServer) -> Result<(), CliError> {

@@ -34,7 +34,7 @@ pub fn complete(completions: &Completions, mut command: clap::Command) -> Result
     clap_complete::generate(completions.shell, &mut command, "waxwing", &mut script);
     match io::stdout().write_all(&script) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(CliError::Written { path: "standard output".into(), source: error })
+            Err(CliError::Unwritable { path: "standard output".into(), source: error })
         }
         Ok(()) | Err(_) => Ok(()),
     }
@@ -44,5 +44,5 @@ pub fn complete(completions: &Completions, mut command: clap::Command) -> Result
 pub fn manual(pages: &ManualPages, command: clap::Command) -> Result<(), CliError> {
     fs::create_dir_all(&pages.directory)
         .and_then(|()| clap_mangen::generate_to(command, &pages.directory))
-        .map_err(|source| CliError::Written { path: pages.directory.clone(), source })
+        .map_err(|source| CliError::Unwritable { path: pages.directory.clone(), source })
 }

@@ -2,6 +2,7 @@
 //! named and values are not: some are secrets.
 
 use super::acme::Acme;
+use super::backup::Backup;
 use super::bounces::Bounces;
 use super::credits::Credits;
 use super::delivery::Delivery;
@@ -81,6 +82,10 @@ impl Config {
             compile_seconds, sample_every, samples_kept, sample_days, impact_calls
         }
         retention: Retention { content_days, message_days }
+        backup: Backup {
+            to, every_s, keep, recipients, s3_endpoint, s3_region, s3_access_key_id,
+            s3_secret_access_key_file
+        }
         limits: Limits {
             sends_per_second, send_burst, failed_logins, body_bytes, body_seconds,
             body_memory_bytes, connections, connections_per_ip, header_seconds, write_seconds,

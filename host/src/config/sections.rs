@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use super::acme::Acme;
+use super::backup::Backup;
 use super::bounces::Bounces;
 use super::credits::Credits;
 use super::delivery::Delivery;
@@ -55,6 +56,8 @@ pub struct Config {
     pub plugins: Plugins,
     /// How long messages are kept. 0 days mean for ever: the disk fills up then. The ledger is always kept.
     pub retention: Retention,
+    /// Backups: whether the server takes them by itself, where they are kept, and who can open them.
+    pub backup: Backup,
     /// What one client, one account and all clients together may use of the HTTP API.
     pub limits: Limits,
     /// The log.

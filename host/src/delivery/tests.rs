@@ -6,6 +6,7 @@ mod fixture;
 mod direct;
 mod encryption;
 mod fairness;
+mod hold;
 mod limits;
 mod outages;
 mod recovery;

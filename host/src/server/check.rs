@@ -5,7 +5,7 @@ use std::fmt::Display;
 use super::data_dir::DataDir;
 use super::delivery::{DeliverySetupError, routes};
 use super::webhooks::WebhooksError;
-use super::{acme, delivery, plugins, relay, resolvers, tcp_listener};
+use super::{acme, backup, delivery, plugins, relay, resolvers, tcp_listener};
 use crate::clock::Clock;
 use crate::config::{self, Reading};
 use crate::delivery::smtp::TlsClient;
@@ -45,6 +45,7 @@ pub async fn check(reading: &Reading) -> Vec<String> {
         faults.note(routes::smarthost(delivery, smarthost).err());
     }
     faults.note(delivery::return_path_host(config).err());
+    faults.note(backup::check(&config.backup).err());
     faults
         .note(trust::https(config.webhooks.ca_file.as_deref()).map_err(WebhooksError::from).err());
     faults.note(resolvers::resolver(config, &clock).err());

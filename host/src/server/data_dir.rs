@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 
 use super::directory::{self, UnusableDirectory};
+use crate::backup::Source;
 use crate::config;
 use crate::id::fill_random;
 use crate::mail::verp::Verp;
@@ -23,6 +24,9 @@ const ACME: &str = "acme";
 const MASTER_KEY: &str = "master.key";
 const CONTROL: &str = "control.json";
 const IDENTITY: &str = "identity";
+const PLUGIN_STATE: &str = "plugin-state";
+const PLUGINS: &str = "plugins";
+const BACKUP_WORK: &str = "backup-work";
 
 #[derive(Debug, Clone)]
 pub struct DataDir {
@@ -82,6 +86,12 @@ impl DataDir {
     /// The same for a server of that configuration, whose master key may stand elsewhere.
     pub fn of(config: &config::Store) -> Result<Self, DataDirError> {
         Ok(Self { key_file: config.master_key_file.clone(), ..Self::open(&config.data_dir)? })
+    }
+
+    /// A directory that may not be there, with its own master key; nothing is made.
+    #[must_use]
+    pub fn unopened_at(path: &Path) -> Self {
+        Self { path: path.to_owned(), key_file: None }
     }
 
     /// The directory as it stands; nothing is made.
@@ -191,6 +201,14 @@ impl DataDir {
         let identity = format!("{:032x}", u128::from_be_bytes(bytes));
         self.write_private(IDENTITY, identity.as_bytes())?;
         Ok(identity)
+    }
+
+    /// The same where a server has run on it before; the directory is not changed.
+    ///
+    /// # Errors
+    /// A server has it.
+    pub fn lock_of_server(&self) -> Result<Option<Lock>, DataDirError> {
+        if self.file(LOCK).is_file() { self.lock().map(Some) } else { Ok(None) }
     }
 
     /// What makes and reads return paths, by the master key.
@@ -331,13 +349,28 @@ impl DataDir {
     /// What the plugin host remembers.
     #[must_use]
     pub fn plugin_state(&self) -> PathBuf {
-        self.file("plugin-state")
+        self.file(PLUGIN_STATE)
     }
 
     /// The operator's plugins.
     #[must_use]
     pub fn plugins(&self) -> PathBuf {
-        self.file("plugins")
+        self.file(PLUGINS)
+    }
+
+    /// What a backup of it holds; what is missing here is made by a start. Of plugins in a directory of their own a backup
+    /// has copies, too, and a restore puts them into this one.
+    pub fn backup_source(&self, own_plugins: Option<PathBuf>) -> Result<Source, DataDirError> {
+        // Without it nothing that is sealed can be opened.
+        self.master_key()?;
+        let files = [MASTER_KEY, PLUGIN_STATE, TLS, ACME].map(|name| (name, self.file(name)));
+        let plugins = (PLUGINS, own_plugins.unwrap_or_else(|| self.plugins()));
+        Ok(Source {
+            database: (DATABASE, self.file(DATABASE)),
+            inbox: (INBOX, self.file(INBOX)),
+            files: files.into_iter().chain([plugins]).collect(),
+            work: self.file(BACKUP_WORK),
+        })
     }
 }
 

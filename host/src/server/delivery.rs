@@ -14,7 +14,7 @@ use super::data_dir::{DataDir, DataDirError};
 use super::resolvers::paced_resolver;
 use super::tasks::Tasks;
 use super::{domain_checks, smtp};
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::config::{Addresses, Config};
 use crate::delivery::attempt::Attempts;
 use crate::delivery::attempt::failover::Failover;
@@ -73,6 +73,8 @@ pub struct WorkerDependencies {
     pub inbox: SocketAddr,
     /// Notified when a message is queued.
     pub wake: Arc<Notify>,
+    /// The moment of the backup since whose restore delivery is held.
+    pub held_since: Option<Timestamp>,
 }
 
 /// The worker, and what reloads its routes.
@@ -82,7 +84,9 @@ pub fn worker(
     dependencies: WorkerDependencies,
 ) -> Result<(Worker, RouteReloader), DeliverySetupError> {
     let delivery = &config.delivery;
-    let WorkerDependencies { store, clock, node, membership, facts, inbox, wake } = dependencies;
+    let WorkerDependencies { store, clock, node, membership, facts, inbox, wake, held_since } =
+        dependencies;
+    warn_of_hold(held_since);
     let tls = TlsClient::new(delivery.ca_file.as_deref())?;
     let admission = Arc::new(AdmissionControl {
         routes: ArcSwap::from_pointee(routes::routing_table(config)?),
@@ -91,6 +95,7 @@ pub fn worker(
         probation: Arc::new(Probation::of(delivery.concurrent)),
         memory: MemoryBudget::new(delivery.memory_bytes),
         has_no_free_attempt: AtomicBool::new(false),
+        is_held: AtomicBool::new(held_since.is_some()),
         clock: clock.clone(),
     });
     let failover = Failover {
@@ -128,6 +133,19 @@ pub fn worker(
         spawner: Spawner::new(move |task| tasks.start("attempt", task)),
     };
     Ok((worker, reloader))
+}
+
+/// Says that nothing is delivered, and what ends that.
+fn warn_of_hold(held_since: Option<Timestamp>) {
+    metrics::gauge!("waxwing_delivery_held").set(if held_since.is_some() { 1.0 } else { 0.0 });
+    if let Some(backup) = held_since {
+        tracing::warn!(
+            %backup,
+            "this server was restored from a backup: messages are accepted and none is delivered, because what \
+             waited then may have been sent since; run `waxwing queue release`, or `waxwing queue release \
+             --cancel-queued`"
+        );
+    }
 }
 
 /// # Errors

@@ -19,8 +19,8 @@ use super::reload::Reloader;
 use super::start_error::StartError;
 use super::tasks::{Tasks, once};
 use super::{
-    acme, bounces, cli_settings, dashboard, delivery, descriptors, http, master_key, plugins, relay,
-    service_manager, shared_plugins, webhooks,
+    acme, backup, bounces, cli_settings, dashboard, delivery, descriptors, http, master_key,
+    plugins, relay, service_manager, shared_plugins, webhooks,
 };
 use crate::api::client_address::{Forwarding, TrustedProxies};
 use crate::api::control_token::ControlToken;
@@ -182,6 +182,7 @@ async fn start_parts(
         facts: Arc::clone(&facts),
         inbox: sandbox.address.unwrap_or(config.inbox.smtp_listen),
         wake: Arc::clone(&wake),
+        held_since: store.delivery_hold().await?,
     };
     let (worker, routes) = delivery::worker(config, &data, parts)?;
     let mut limits = LiveLimits::new(config, stop_listeners.clone());
@@ -191,6 +192,7 @@ async fn start_parts(
     let tasks = (&core, &stop_core);
     let webhooks = webhooks::start(config, &data, (&store, &clock), membership, tasks)?;
     core.start("deliver", worker.run(stop_core.clone()));
+    backup::start(config, &data, (&store, &clock), (&core, &stop_core))?;
     let (retention, of) = (retention(config), (store.clone(), clock.clone()));
     let retain = move |stop| retention.run(of.0.clone(), of.1.clone(), stop);
     core.start("retention", once(membership, Job::Retention, &stop_core, retain));

@@ -1,6 +1,7 @@
 //! Why a server does not start.
 
 use super::acme::AcmeSetupError;
+use super::backup::BackupSetupError;
 use super::data_dir::DataDirError;
 use super::delivery::DeliverySetupError;
 use super::master_key::MasterKeyError;
@@ -17,6 +18,8 @@ use crate::store::StoreError;
 pub enum StartError {
     #[error(transparent)]
     DataDir(#[from] DataDirError),
+    #[error(transparent)]
+    Backup(#[from] BackupSetupError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]

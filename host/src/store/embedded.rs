@@ -3,11 +3,14 @@
 //! page belongs, so that its free pages can be cut off a few at a time while others write.
 
 use std::path::Path;
+use std::time::Duration;
 
 use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions};
 use sqlx::{ConnectOptions, Connection, Row, Sqlite, SqlitePool, Transaction};
 
 const IMMEDIATE: &str = "BEGIN IMMEDIATE";
+/// How long a copy waits for another process that has the file for itself.
+const COPY_WAIT: Duration = Duration::from_secs(30);
 /// Free pages that always stay.
 const SPARE_PAGES: i64 = 1_000;
 /// Of a larger file, one in so many pages may be free: it is used again before the next pass.
@@ -108,6 +111,28 @@ async fn convert_within(
 pub fn free_disk(file: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(file).ok()?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+/// Writes one state of a file into a new one, without free pages, while others read and write it.
+pub async fn copy(file: &Path, into: &Path) -> Result<(), sqlx::Error> {
+    let Some(target) = into.to_str() else {
+        let message = format!("the path {} is not UTF-8", into.display());
+        return Err(sqlx::Error::Configuration(message.into()));
+    };
+    let options = SqliteConnectOptions::new().filename(file).read_only(true);
+    let mut connection = options.busy_timeout(COPY_WAIT).connect().await?;
+    sqlx::query("VACUUM INTO $1").bind(target).execute(&mut connection).await?;
+    connection.close().await
+}
+
+/// Looks through all of a file that nobody writes: what SQLite finds wrong, or none.
+pub async fn damage(file: &Path) -> Result<Option<String>, sqlx::Error> {
+    let options = SqliteConnectOptions::new().filename(file).read_only(true);
+    let mut connection = options.connect().await?;
+    let found: String =
+        sqlx::query_scalar("PRAGMA integrity_check(1)").fetch_one(&mut connection).await?;
+    connection.close().await?;
+    Ok((found != "ok").then_some(found))
 }
 
 /// How many pages of a file are free beyond what it keeps to use again.

@@ -81,6 +81,12 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
         "",
         "How long the longest waiting message has been due; 0 when nothing is due",
     ),
+    (
+        "waxwing_delivery_held",
+        Gauge,
+        "",
+        "1 while delivery is held after a restore, until `waxwing queue release`",
+    ),
     ("waxwing_deliveries_total", Counter, "state", "Delivery attempts, by the state they led to"),
     ("waxwing_reports_total", Counter, "kind", "Reports of other servers: bounces, complaints"),
     ("waxwing_webhook_tries_total", Counter, "outcome", "Requests to webhooks"),
@@ -156,6 +162,19 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
         "",
         "Of the 64 shares of all work, those of this node; not there with a file",
     ),
+    (
+        "waxwing_backup_last_success_timestamp_seconds",
+        Gauge,
+        "",
+        "When the newest backup of the schedule was taken, Unix time; 0 where there is none, not there without [backup] to",
+    ),
+    (
+        "waxwing_backup_failures_total",
+        Counter,
+        "",
+        "Backups of the schedule that could not be taken",
+    ),
+    ("waxwing_backup_seconds", Histogram, "", "Time that a backup of the schedule took"),
     ("waxwing_retention_deleted_total", Counter, "what", "Records that retention has deleted"),
 ];
 

@@ -11,8 +11,7 @@ use serde_json::Value;
 use waxwing_tests::{documents, workspace};
 
 /// Programs of others in blocks of commands, and the test that runs that program.
-const OTHERS: [(&str, &str); 5] = [
-    ("awk", "documents.rs"),
+const OTHERS: [(&str, &str); 4] = [
     ("curl", "documents.rs"),
     ("swaks", "documents.rs"),
     ("componentize-qjs", "plugin_languages.rs"),

@@ -10,7 +10,7 @@ use waxwing_tests::{Answer, Launch, Server};
 use super::{Component, PLAN, note, reason, sent, server};
 
 /// Everything that an operator may do.
-const ROUTES: [(&str, &str); 16] = [
+const ROUTES: [(&str, &str); 17] = [
     ("GET", "/v1/plugins"),
     ("GET", "/v1/plugins/plan-policy"),
     ("GET", "/v1/plugins/plan-policy/logs"),
@@ -23,6 +23,7 @@ const ROUTES: [(&str, &str); 16] = [
     ("GET", "/v1/metrics"),
     ("GET", "/v1/queue"),
     ("GET", "/v1/queue/why?message={id}"),
+    ("POST", "/v1/queue/release"),
     ("GET", "/v1/queue/why?domain=example.com"),
     ("GET", "/v1/decisions"),
     ("GET", "/v1/decisions/{id}"),

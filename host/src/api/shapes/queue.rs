@@ -13,6 +13,7 @@ use crate::delivery::queue::why::{
 };
 use crate::delivery::shaping::reason::Reason;
 use crate::id::{AccountId, MessageId};
+use crate::management::delivery_hold::Released;
 use crate::message::state::MessageState;
 use crate::store::{LastAttempt, MAX_COUNTED, MAX_LISTED_MESSAGES, MessageRow};
 use words::{Words, named};
@@ -54,6 +55,8 @@ pub enum WaitReason {
     Lookup,
     /// All attempts of the server are under way.
     NoFreeAttempt,
+    /// The server was restored from a backup, and its operator has not released delivery yet.
+    AfterRestore,
     /// It ends without an attempt: its recipient has been suppressed, or its domain takes no mail.
     Ending,
     /// Nothing holds the message: the next round starts it.
@@ -175,6 +178,38 @@ pub struct RetriedDestination {
     pub domain: String,
     /// How many messages; none of those that were due, or being sent.
     pub retried: u64,
+}
+
+/// What becomes of messages that waited when a backup was taken, and may have gone out since.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[expect(dead_code, reason = "named in the document of the API")]
+pub enum OldMail {
+    Send,
+    Cancel,
+}
+
+/// What a release of delivery did.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReleasedQueue {
+    /// Whether delivery was held.
+    was_held: bool,
+    /// The moment of the backup that was restored.
+    #[schema(format = "date-time", required, nullable)]
+    backup_at: Option<String>,
+    /// Messages that were canceled.
+    canceled: u64,
+}
+
+impl ReleasedQueue {
+    pub fn new(released: Option<Released>) -> Self {
+        Self {
+            was_held: released.is_some(),
+            backup_at: released.map(|it| it.backup.rfc3339()),
+            canceled: released.map_or(0, |it| it.canceled),
+        }
+    }
 }
 
 /// Destinations, by name.
@@ -397,6 +432,7 @@ impl From<&Waiting> for WaitReason {
             Waiting::AfterBackOff { account: Some(_), .. } => Self::AccountBackOff,
             Waiting::UnresolvedMx(_) => Self::UnresolvedMx,
             Waiting::AccountSuspended(_) => Self::AccountSuspended,
+            Waiting::AfterRestore => Self::AfterRestore,
             Waiting::Ending(_) => Self::Ending,
             Waiting::Starting => Self::Starting,
             Waiting::Sending => Self::Sending,

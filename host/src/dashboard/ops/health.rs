@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::response::Response;
 
 use super::operating::Operating;
+use crate::backup::LastBackup;
 use crate::clock::Timestamp;
 use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::Theme;
@@ -113,9 +114,13 @@ pub async fn show(
     let slots = api.plugins.statuses().slots();
     let certified = dashboard.certificate.as_ref().map(CertificateState::told);
     let rows = if api.store.has_file() { Vec::new() } else { api.store.nodes().await? };
+    let hold = api.store.delivery_hold().await?;
+    let last_backup = LastBackup::noted(&api.store).await?;
+    let backup_to = dashboard.settings.value("backup", "to").unwrap_or_default();
     let mut checks = vec![
         store,
-        queue(gauges, now),
+        hold.map_or_else(|| queue(gauges, now), |backup| held(backup, gauges)),
+        backups(&backup_to, last_backup.as_ref()),
         certificate(certified, now),
         domains(&troubled),
         disk(&dashboard.data_dir, gauges),
@@ -188,6 +193,36 @@ fn queue(gauges: Gauges, now: Timestamp) -> Check {
         "The queue says for each destination what holds it up. Where it is the number of attempts at one time, raise \
          [delivery] concurrent.",
     )
+}
+
+fn held(backup: Timestamp, gauges: Gauges) -> Check {
+    let waiting = number(gauges.waiting);
+    Check::fault(
+        "Queue",
+        format!(
+            "The server was restored from a backup of {backup}, and delivery is held; {waiting} messages wait."
+        ),
+        "Run waxwing queue release. With --cancel-queued it first cancels, with their refunds, the messages that waited in \
+         the backup and may have gone out since.",
+    )
+}
+
+fn backups(to: &str, last: Option<&LastBackup>) -> Check {
+    let title = "Backups";
+    if to.is_empty() {
+        return Check::well(title, "This server takes none by itself ([backup] to).");
+    }
+    let newest = last.and_then(|it| it.success);
+    let newest = newest.map(|it| format!("The newest backup is of {it}.")).unwrap_or_default();
+    match last.and_then(|it| it.failure.as_deref()) {
+        Some(failure) => Check::fault(
+            title,
+            format!("No backup can be taken: {}. {newest}", failure.trim_end_matches('.')),
+            "The server tries again; the log has each try.",
+        ),
+        None if newest.is_empty() => Check::well(title, "The first backup is still to be taken."),
+        None => Check::well(title, newest),
+    }
 }
 
 /// When it ends, and why the last order at a certificate authority brought no new one.
@@ -325,6 +360,14 @@ mod tests {
         assert!(check.fix.is_some() && check.seen.starts_with("3 messages wait"), "{check:?}");
         let well = Gauges { oldest_due: Duration::ZERO, waiting: 0, ..late };
         assert!(queue(well, NOW).fix.is_none());
+        assert_eq!(held(NOW, late).badge, FAULT);
+        let failed = LastBackup { success: Some(NOW), failure: Some("no room.".to_owned()) };
+        let check = backups("/backups", Some(&failed));
+        assert_eq!(check.badge, FAULT);
+        assert!(check.seen.contains("no room. The newest backup is of 2027"), "{check:?}");
+        let taken = LastBackup { failure: None, ..failed };
+        assert_eq!(backups("/backups", Some(&taken)).badge, WELL);
+        assert_eq!(backups("", None).badge, WELL);
         let day = Duration::from_hours(24);
         for (ends, badge) in
             [(NOW.before(day), FAULT), (NOW.after(day), LOOK), (NOW.after(day * 60), WELL)]

@@ -138,7 +138,7 @@ impl Worker {
             if is_stopping && under_way.attempts.is_empty() {
                 return;
             }
-            let pause = if is_stopping {
+            let pause = if is_stopping || self.is_held().await {
                 IDLE_PAUSE
             } else if !self.membership.is_in_time() {
                 WITHOUT_SHARES_PAUSE
@@ -171,6 +171,26 @@ impl Worker {
                 self.release_ended_leases(&under_way).await;
             }
             self.look_up_again(&mut under_way).await;
+        }
+    }
+
+    /// Whether delivery is held since a backup was restored; the store is asked until somebody has released it.
+    async fn is_held(&self) -> bool {
+        if !self.admission.is_held() {
+            return false;
+        }
+        match self.store.delivery_hold().await {
+            Ok(Some(_)) => true,
+            Ok(None) => {
+                self.admission.is_held.store(false, Ordering::Relaxed);
+                metrics::gauge!("waxwing_delivery_held").set(0.0);
+                tracing::info!("delivery is released: mail of the queue is sent from now on");
+                false
+            }
+            Err(error) => {
+                tracing::error!(%error, "cannot read whether delivery is still held; it stays held");
+                true
+            }
         }
     }
 

@@ -37,6 +37,8 @@ pub struct AdmissionControl {
     pub memory: MemoryBudget,
     /// All attempts of the worker are under way.
     pub has_no_free_attempt: AtomicBool,
+    /// A backup was restored, and nobody has released delivery since.
+    pub is_held: AtomicBool,
     pub clock: Clock,
 }
 
@@ -106,6 +108,12 @@ impl AdmissionControl {
             skips.note(reason, behind);
         }
         admission
+    }
+
+    /// Whether delivery is held since a backup was restored.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.is_held.load(Ordering::Relaxed)
     }
 
     /// What [`Self::admit`] would decide now; nothing is counted.

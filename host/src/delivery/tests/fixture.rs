@@ -361,7 +361,7 @@ fn assert_legal(details: &MessageDetails) {
     for pair in events.windows(2) {
         let is_legal = match pair[0] {
             // It is not offered while its destination is backed off from.
-            "queued" => ["sending", "deferred"].contains(&pair[1]),
+            "queued" => ["sending", "deferred", "canceled"].contains(&pair[1]),
             "deferred" => pair[1] == "sending",
             "sending" => ["sending", "delivered", "relayed", "deferred", "bounced", "failed"]
                 .contains(&pair[1]),
@@ -372,7 +372,8 @@ fn assert_legal(details: &MessageDetails) {
     assert!(details.events.iter().all(|it| !it.detail.is_empty()), "{:?}", details.events);
     // What may have arrived is not refunded.
     let is_uncertain = details.attempts.iter().any(|it| it.reply.contains("may have arrived"));
-    let is_refunded = details.row.state.as_str() == "failed" && !is_uncertain;
+    let never_left = ["failed", "canceled"].contains(&details.row.state.as_str());
+    let is_refunded = never_left && !is_uncertain;
     let refunded = if is_refunded { details.row.credits.0 } else { 0 };
     assert_eq!(details.row.refunded.0, refunded, "{}", details.row.state);
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use sqlx::migrate::MigrateError;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
-use sqlx::{ConnectOptions, Row, SqliteConnection};
+use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 
 use super::connections::{Connections, Database, Pool, Single, options};
 use super::inline::{Access, Inline};
@@ -108,6 +108,26 @@ pub async fn check(file: &Path) -> Result<(), StoreError> {
         }
         None => Ok(()),
     }
+}
+
+/// Writes one state of a file into a new one, which alone gets a note, made when the state is fixed. Answers the last migration of its schema.
+pub async fn copy(
+    file: &Path,
+    into: &Path,
+    noted: impl FnOnce() -> (&'static str, String),
+) -> Result<i64, StoreError> {
+    let during = || StoreError::during("copy");
+    embedded::copy(file, into).await.map_err(during())?;
+    let mut copy = SqliteConnectOptions::new().filename(into).connect().await.map_err(during())?;
+    let note = "INSERT INTO upkeep (name, value) VALUES ($1, $2)
+                ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    let (name, value) = noted();
+    let written = sqlx::query(note).bind(name).bind(value).execute(&mut copy).await;
+    written.map_err(during())?;
+    let schema = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
+    let schema = sqlx::query_scalar(schema).fetch_one(&mut copy).await.map_err(during())?;
+    copy.close().await.map_err(during())?;
+    Ok(schema)
 }
 
 /// Connections for lists: whoever takes one has it for that long, and then SQLite interrupts what it reads.

@@ -77,6 +77,7 @@ fn next(why: &WhyMessage) -> Option<String> {
         }
         Waiting::Retry
         | Waiting::AccountSuspended(_)
+        | Waiting::AfterRestore
         | Waiting::Held(..)
         | Waiting::Starting
         | Waiting::Sending => format!("its next attempt is due at {until}"),
@@ -101,6 +102,10 @@ fn explanation(why: &WhyMessage, whose: Whose) -> String {
             )
         }
         Waiting::AccountSuspended(account) => format!("the account {account} is suspended"),
+        Waiting::AfterRestore => {
+            "the server was restored from a backup, and delivery is held until it is released"
+                .to_owned()
+        }
         Waiting::Ending(reason) => ending(why, reason),
         Waiting::Scheduled => "its `sendAt` is in the future".to_owned(),
         Waiting::Retry => "its last attempt failed for now; another one follows".to_owned(),
@@ -171,6 +176,10 @@ fn advice(waiting: &Waiting) -> Option<String> {
         }
         Waiting::AccountSuspended(account) => {
             return Some(format!("`waxwing account activate {account}` lets its mail go on"));
+        }
+        Waiting::AfterRestore => {
+            "`waxwing queue release` sends what waits; with --cancel-queued it first cancels what waited when the \
+             backup was taken"
         }
         Waiting::Held(Reason::DestinationFull, bounds) => {
             return raise("connections", bounds.as_ref());
@@ -281,6 +290,10 @@ fn of_holder(why: &WhyMessage, id: MessageId) -> Words {
             };
             Words::new(ending(why, reason), Some(advice))
         }
+        Waiting::AfterRestore => Words::new(
+            "the server's delivery is held after a repair; it goes on when the operator releases it",
+            Some("ask the operator of this server"),
+        ),
         Waiting::Held(Reason::Lookup, _) => {
             Words::new("the mail servers of the recipient's domain are being looked up", None)
         }
@@ -352,6 +365,7 @@ mod tests {
             after_back_off(Some(account)),
             Waiting::UnresolvedMx("example.com".to_owned()),
             Waiting::AccountSuspended(account),
+            Waiting::AfterRestore,
             Waiting::Ending(Ending::Suppressed),
             Waiting::Ending(Ending::Undeliverable(FailureReason::NoRoute, "no route".to_owned())),
             Waiting::Starting,

@@ -1,0 +1,77 @@
+//! Why a backup is not taken, or not restored. Each text says what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::age::{DecryptError, KeyError};
+use crate::store::StoreError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error("{path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+    /// Another process takes one, or an order and the schedule meet.
+    #[error("another backup of this data directory is being taken; wait until it has ended")]
+    UnderWay,
+    #[error(
+        "a backup is encrypted to at least one recipient: give one with --recipient or in [backup] recipients; \
+         `waxwing backup keygen` makes a pair of keys"
+    )]
+    NoRecipient,
+    /// The backup would take the room that the server needs to accept mail.
+    #[error(
+        "while a backup is taken, {needed} bytes must be free on the disk of {path}, and {free} are; make room"
+    )]
+    Disk { path: PathBuf, needed: u64, free: u64 },
+    #[error(
+        "{name}: the copy is damaged, and so may be the database ({found}); the backup was not kept"
+    )]
+    DamagedCopy { name: String, found: String },
+    /// The disk, or the object store, did not keep what was written.
+    #[error("{place} does not give back what was written there; the backup was not kept")]
+    NotKept { place: String },
+    #[error("the backup {path} cannot be read: {source}")]
+    Archive { path: PathBuf, source: ArchiveError },
+    #[error("there is no backup in {place}: a file waxwing-….tar.gz.age")]
+    NoBackup { place: String },
+    #[error("`{to}` is neither a directory nor of the form s3://bucket/prefix")]
+    Destination { to: String },
+    #[error("the object store {place} refuses: {source}")]
+    ObjectStore { place: String, source: Box<object_store::Error> },
+    #[error("the work on the files of the backup ended before its time")]
+    Interrupted,
+}
+
+/// Why an archive is not what a backup is.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    #[error(transparent)]
+    Decrypt(#[from] DecryptError),
+    /// Also where its end is missing, or a part of it was changed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("it has no list of its members; it is no backup of Waxwing")]
+    NoManifest,
+    #[error("it is of the form {0}, which this version does not know; restore it with a newer one")]
+    Form(u32),
+    #[error("its member {0} is not what its list says")]
+    Unequal(String),
+    #[error("its member {0} is missing")]
+    Missing(String),
+    #[error("its member {0} does not stand in its list")]
+    Unlisted(String),
+    #[error("its member {0} has a name that leads out of the data directory")]
+    Name(String),
+}
+
+impl BackupError {
+    /// Adds the path to an error of the file system.
+    pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+}

@@ -1,0 +1,46 @@
+//! Brings a backup back: the whole archive is verified before anything is written, and all of it is on the disk before the
+//! directory has its name.
+
+use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::age::Identity;
+use super::archive::{self, Manifest};
+use super::destination::sync;
+use super::error::BackupError;
+use super::make::private_directory;
+
+/// Unpacks an archive into a directory, which is made where it is missing, and must be empty.
+pub fn unpack(file: &Path, identity: &Identity, into: &Path) -> Result<Manifest, BackupError> {
+    let unreadable = |source| BackupError::Archive { path: file.to_owned(), source };
+    archive::verify(file, identity).map_err(unreadable)?;
+    private_directory(into).map_err(BackupError::at(into))?;
+    let mut directories = BTreeSet::from([into.to_owned()]);
+    let manifest = archive::read(file, identity, &mut |name, content| {
+        let path = into.join(name);
+        write(&path, content)?;
+        let above = path.ancestors().skip(1).take_while(|it| it.starts_with(into));
+        directories.extend(above.map(Path::to_owned));
+        Ok(())
+    });
+    let manifest = manifest.map_err(unreadable)?;
+    for directory in &directories {
+        sync(directory)?;
+    }
+    Ok(manifest)
+}
+
+fn write(path: &Path, content: &mut dyn Read) -> io::Result<()> {
+    if let Some(directory) = path.parent() {
+        private_directory(directory)?;
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    io::copy(content, &mut file)?;
+    file.sync_all()
+}

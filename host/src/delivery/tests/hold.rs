@@ -1,0 +1,60 @@
+//! Delivery that is held since a backup was restored.
+
+use std::sync::atomic::Ordering;
+
+use waxwing_mx::{Behaviour, MxServer};
+
+use super::fixture::{Fixture, MINUTE, NOW, Setup, smarthost};
+use crate::clock::Timestamp;
+use crate::delivery::queue::why::{self, Waiting};
+use crate::id::MessageId;
+use crate::management::delivery_hold::{OldMail, Released, release};
+
+/// A fixture that holds delivery as after the restore of a backup of that moment.
+async fn held_since(server: &MxServer, backup: Timestamp) -> Fixture {
+    let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", server)])).await;
+    fixture.store.hold_delivery(backup).await.expect("noted");
+    fixture.admission.is_held.store(true, Ordering::Relaxed);
+    fixture
+}
+
+async fn waits_for(fixture: &Fixture, id: MessageId) -> Waiting {
+    let why = why::message(id, &fixture.store, &fixture.admission).await;
+    why.expect("readable").expect("it waits").1.waiting
+}
+
+#[tokio::test]
+async fn held_mail_says_so_and_leaves_once_it_is_released() {
+    let server = MxServer::start(Behaviour::new());
+    let fixture = held_since(&server, NOW).await;
+    let first = fixture.send("ada@example.com").await;
+    assert_eq!(waits_for(&fixture, first).await, Waiting::AfterRestore);
+    let second = fixture.send("eve@example.com").await;
+    assert_eq!((server.connections(), fixture.state(first).await), (0, "queued".to_owned()));
+    let released = release(&fixture.store, OldMail::Send, fixture.clock.now()).await;
+    assert_eq!(released.expect("works"), Some(Released { backup: NOW, canceled: 0 }));
+    // Which wakes the worker, too.
+    let third = fixture.send("kim@example.com").await;
+    fixture.until_all(&[first, second, third], "relayed").await;
+    assert_eq!(server.messages().len(), 3);
+    let again = release(&fixture.store, OldMail::Cancel, fixture.clock.now()).await;
+    assert_eq!(again.expect("works"), None);
+    fixture.finish().await;
+}
+
+#[tokio::test]
+async fn a_release_cancels_what_was_accepted_before_the_backup_alone() {
+    let server = MxServer::start(Behaviour::new());
+    let fixture = held_since(&server, NOW.after(MINUTE)).await;
+    let old = fixture.send("ada@example.com").await;
+    fixture.advance(MINUTE * 2);
+    let new = fixture.send("eve@example.com").await;
+    let released = release(&fixture.store, OldMail::Cancel, fixture.clock.now()).await;
+    assert_eq!(released.expect("works").map(|it| it.canceled), Some(1));
+    fixture.send("kim@example.com").await;
+    fixture.until_state(new, "relayed").await;
+    let canceled = fixture.message(old).await;
+    assert_eq!(canceled.row.state.as_str(), "canceled");
+    assert_eq!(canceled.row.credits, canceled.row.refunded);
+    fixture.finish().await;
+}

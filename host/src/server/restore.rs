@@ -1,0 +1,141 @@
+//! Makes a data directory of a backup. A directory on which a server runs is refused, and what is in one is never changed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::data_dir::{DataDir, DataDirError, Lock};
+use crate::backup::age::Identity;
+use crate::backup::{
+    BackupError, Destination, Manifest, ObjectStoreSettings, blocking, sync, taken_at, unpack,
+};
+use crate::clock::Timestamp;
+use crate::store::{Place, Store, StoreError};
+
+/// Why a backup is not restored. The data directory is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    #[error("the database of the backup cannot be used by this version: {0}")]
+    Store(#[from] StoreError),
+    #[error(
+        "there is something in {path}: name a directory that does not exist, or move what is there aside with --force"
+    )]
+    NotEmpty { path: PathBuf },
+    #[error("{path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+}
+
+/// What becomes of a data directory that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    Refuse,
+    /// It is renamed.
+    MoveAside,
+}
+
+/// What was restored.
+#[derive(Debug)]
+pub struct Restored {
+    pub backup: String,
+    pub manifest: Manifest,
+    /// Where the directory went that was there.
+    pub moved_to: Option<PathBuf>,
+}
+
+/// Restores the backup `from`: a file, the newest one of a directory or of `s3://bucket/prefix`, or one there by its name.
+pub async fn restore(
+    from: &str,
+    data_dir: &Path,
+    identity: Identity,
+    (existing, object_store): (Existing, &ObjectStoreSettings),
+    now: Timestamp,
+) -> Result<Restored, RestoreError> {
+    // Without a slash at its end, behind which a further name would lead into it.
+    let data_dir = data_dir.components().as_path();
+    // Held to the end, so that no server starts on a directory that is being moved.
+    let _lock = check(data_dir, existing)?;
+    let parent = match data_dir.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        Some(_) | None => PathBuf::from("."),
+    };
+    std::fs::create_dir_all(&parent).map_err(at(&parent))?;
+    // On the same disk, so that one rename gives the name.
+    let scratch = tempfile::Builder::new().prefix(".waxwing-restore-").tempdir_in(&parent);
+    let scratch = scratch.map_err(at(&parent))?;
+    let (destination, backup) = find(from, object_store).await?;
+    let file = destination.fetch(&backup, scratch.path()).await?;
+    let unpacked = scratch.path().join("data");
+    let manifest = {
+        let unpacked = unpacked.clone();
+        blocking(move || unpack(&file, &identity, &unpacked)).await?
+    };
+    let restored = DataDir::open(&unpacked)?;
+    Store::check(&Place::File(restored.database()?)).await?;
+    let moved_to = move_aside(data_dir, now)?;
+    if let Err(source) = std::fs::rename(&unpacked, data_dir) {
+        if let Some(aside) = &moved_to {
+            std::fs::rename(aside, data_dir).map_err(at(aside))?;
+        }
+        return Err(RestoreError::Io { path: data_dir.to_owned(), source });
+    }
+    sync(&parent)?;
+    Ok(Restored { backup, manifest, moved_to })
+}
+
+/// Takes a directory that is there, where nothing speaks against replacing it.
+fn check(data_dir: &Path, existing: Existing) -> Result<Option<Lock>, RestoreError> {
+    let is_empty = match std::fs::read_dir(data_dir) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(RestoreError::Io { path: data_dir.to_owned(), source }),
+    };
+    if is_empty {
+        return Ok(None);
+    }
+    // First, because it is the more important of two reasons.
+    let lock = DataDir::unopened_at(data_dir).lock_of_server()?;
+    match existing {
+        Existing::Refuse => Err(RestoreError::NotEmpty { path: data_dir.to_owned() }),
+        Existing::MoveAside => Ok(lock),
+    }
+}
+
+/// The backup that is meant, and where it is.
+async fn find(
+    from: &str,
+    object_store: &ObjectStoreSettings,
+) -> Result<(Destination, String), BackupError> {
+    let (directory, name) = from.rsplit_once('/').unwrap_or((".", from));
+    if taken_at(name).is_some() || Path::new(from).is_file() {
+        let directory = if directory.is_empty() { "/" } else { directory };
+        return Ok((Destination::new(directory, object_store)?, name.to_owned()));
+    }
+    let destination = Destination::new(from, object_store)?;
+    let newest = destination.names().await?.pop();
+    let newest = newest.ok_or_else(|| BackupError::NoBackup { place: destination.shown() })?;
+    Ok((destination, newest))
+}
+
+/// Renames a directory that is there and not empty.
+fn move_aside(data_dir: &Path, now: Timestamp) -> Result<Option<PathBuf>, RestoreError> {
+    let is_empty = std::fs::read_dir(data_dir).map_or(true, |mut it| it.next().is_none());
+    if is_empty {
+        return Ok(None);
+    }
+    let mut name = data_dir.as_os_str().to_owned();
+    name.push(format!(".before-restore-{}", now.millis()));
+    let aside = PathBuf::from(name);
+    std::fs::rename(data_dir, &aside).map_err(at(data_dir))?;
+    Ok(Some(aside))
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> RestoreError {
+    let path = path.to_owned();
+    move |source| RestoreError::Io { path, source }
+}
+
+#[cfg(test)]
+mod tests;
