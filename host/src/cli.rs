@@ -10,6 +10,7 @@ mod dev;
 mod domain;
 mod error;
 mod key;
+mod master_key;
 mod message;
 mod open;
 mod output;
@@ -83,6 +84,9 @@ enum Command {
     /// Make, list, change, test and replay webhooks
     #[command(subcommand)]
     Webhook(webhook::WebhookCommand),
+    /// List and rotate the keys under which the server seals its secrets
+    #[command(subcommand)]
+    MasterKey(master_key::MasterKeyCommand),
     /// Print the completions of a shell: bash, zsh, fish and others
     Completions(shell::Completions),
     /// Write a manual page for each command
@@ -145,6 +149,7 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Top(it) => Box::pin(top::run(it)).await,
         Command::Suppression(command) => suppression::run(command).await,
         Command::Webhook(command) => Box::pin(webhook::run(command)).await,
+        Command::MasterKey(command) => Box::pin(master_key::run(command)).await,
         Command::Completions(it) => shell::complete(&it, Cli::command()),
         Command::Man(it) => shell::manual(&it, Cli::command()),
         // It has run before there was a runtime.

@@ -12,6 +12,7 @@ mod directory;
 pub mod domain_checks;
 mod http;
 mod inbox;
+mod key_file;
 mod lifecycle;
 mod limits;
 mod listeners;

@@ -14,7 +14,7 @@ use crate::id::AccountId;
 use crate::store::{ActorId, AuditRow};
 
 /// Commands that change something, with the operation of the API that does the same.
-const CHANGES: [(&str, &str); 34] = [
+const CHANGES: [(&str, &str); 37] = [
     ("account create", "create_account"),
     ("account update", "change_account"),
     ("account brand", "change_brand"),
@@ -38,6 +38,9 @@ const CHANGES: [(&str, &str); 34] = [
     ("domain check", "check_domain"),
     ("domain rotate", "rotate_domain"),
     ("domain delete", "delete_domain"),
+    ("master-key rotate", "rotate_master_key"),
+    ("master-key reseal", "reseal_values"),
+    ("master-key drop", "drop_master_keys"),
     ("message cancel", "cancel_message"),
     ("message retry", "retry_message"),
     ("message suppress", "add_suppression"),
@@ -52,7 +55,7 @@ const CHANGES: [(&str, &str); 34] = [
 ];
 /// Commands that ask a running server, which writes it down itself, change no store, or only look.
 #[cfg(test)]
-const NO_CHANGES: [&str; 62] = [
+const NO_CHANGES: [&str; 63] = [
     "account list",
     "account show",
     "check",
@@ -65,6 +68,7 @@ const NO_CHANGES: [&str; 62] = [
     "domain show",
     "key list",
     "man",
+    "master-key list",
     "message attempts",
     "message events",
     "message list",

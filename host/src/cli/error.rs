@@ -16,6 +16,7 @@ use crate::server::StartError;
 use crate::server::data_dir::DataDirError;
 use crate::server::domain_checks::VerifierError;
 use crate::server::master_key::MasterKeyError;
+use crate::server::master_key::rotation::RotationError;
 use crate::server::webhooks::WebhooksError;
 use crate::store::StoreError;
 use crate::upkeep::verify_domains::{CheckError, DomainError};
@@ -41,6 +42,8 @@ pub enum CliError {
     Store(#[from] StoreError),
     #[error(transparent)]
     MasterKey(#[from] MasterKeyError),
+    #[error(transparent)]
+    Rotation(#[from] RotationError),
     #[error(transparent)]
     Verifier(#[from] VerifierError),
     #[error(transparent)]

@@ -137,9 +137,14 @@ impl Opened {
             store: self.store.clone(),
             clock: self.clock.clone(),
             passwords: Passwords::default(),
-            seal: Seal::new(&self.data.master_key()?, Purpose::Factors),
+            seal: Seal::of(&self.data.key_ring()?, Purpose::Factors),
             rate_limits: Arc::new(RateLimits::new(a_second, burst, limits.failed_logins)),
         })
+    }
+
+    /// Where the master keys are.
+    pub fn data(&self) -> &DataDir {
+        &self.data
     }
 
     /// Where the server's HTTP listens, by its configuration.

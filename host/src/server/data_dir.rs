@@ -4,25 +4,38 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use rustix::fs::Access;
 
 use super::directory::{self, UnusableDirectory};
+use super::key_file::{self, MasterKey};
 use crate::config;
-use crate::id::fill_random;
 use crate::mail::verp::Verp;
 use crate::store::Place;
-use crate::store::seal::{Purpose, derived_key};
+use crate::store::seal::{KeyRing, return_path_key};
 
 const DATABASE: &str = "waxwing.db";
 const INBOX: &str = "inbox.db";
 const LOCK: &str = "lock";
 const TLS: &str = "tls";
-const MASTER_KEY: &str = "master.key";
+pub const MASTER_KEY: &str = "master.key";
+const ROTATION_LOCK: &str = "master.key.lock";
 const CONTROL: &str = "control.json";
 
 #[derive(Debug, Clone)]
-pub struct DataDir(PathBuf);
+pub struct DataDir {
+    path: PathBuf,
+    /// Read once; see [`DataDir::refresh_keys`].
+    keys: Arc<OnceLock<ServerKeys>>,
+}
+
+/// What the server makes of its master keys. All clones of the directory share it.
+#[derive(Debug)]
+struct ServerKeys {
+    ring: KeyRing,
+    verp: Verp,
+}
 
 /// Holds the directory for one server until it is dropped.
 #[derive(Debug)]
@@ -44,8 +57,12 @@ pub enum DataDirError {
     #[error("another waxwing runs on the data directory {path}; stop it, or use --data-dir")]
     Locked { path: PathBuf },
     /// The master key was cut off or replaced.
-    #[error("the master key {path} does not have 32 bytes; restore it from your backup")]
+    #[error(
+        "the master key {path} is neither 32 bytes nor what `waxwing master-key` writes; restore it from your backup"
+    )]
     BadKey { path: PathBuf },
+    #[error("another `waxwing master-key` changes the keys of {path} now; wait until it has ended")]
+    KeysLocked { path: PathBuf },
 }
 
 impl DataDir {
@@ -59,20 +76,20 @@ impl DataDir {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(path).map_err(at(path))?;
-        Ok(Self(path.to_owned()))
+        Ok(Self::unopened(path))
     }
 
     /// The directory as it stands; nothing is made.
     #[must_use]
     pub fn unopened(path: &Path) -> Self {
-        Self(path.to_owned())
+        Self { path: path.to_owned(), keys: Arc::default() }
     }
 
     /// Why a server could not take up the directory as it stands. A directory or a key that is missing is
     /// made at the first start, not here.
     #[must_use]
     pub fn check(path: &Path) -> Vec<DataDirError> {
-        let data = Self(path.to_owned());
+        let data = Self::unopened(path);
         data.warn_of_readers();
         let mut faults = Self::faults(path);
         if faults.is_empty() && data.file(MASTER_KEY).is_file() {
@@ -86,7 +103,7 @@ impl DataDir {
         if let Err(fault) = directory::check_writable("store.data_dir", path) {
             return vec![fault.into()];
         }
-        let data = Self(path.to_owned());
+        let data = Self::unopened(path);
         let both = Access::READ_OK | Access::WRITE_OK;
         let files = [
             (DATABASE, both),
@@ -136,33 +153,96 @@ impl DataDir {
         let file = File::create(&path).map_err(at(&path))?;
         match file.try_lock() {
             Ok(()) => Ok(Lock(file)),
-            Err(TryLockError::WouldBlock) => Err(DataDirError::Locked { path: self.0.clone() }),
+            Err(TryLockError::WouldBlock) => Err(DataDirError::Locked { path: self.path.clone() }),
             Err(TryLockError::Error(source)) => Err(DataDirError::Io { path, source }),
         }
     }
 
-    /// What makes and reads return paths, by the master key.
-    pub fn verp(&self) -> Result<Verp, DataDirError> {
-        Ok(Verp::new(&derived_key(&self.master_key()?, Purpose::ReturnPaths)))
+    /// Lets one process at a time change the master keys.
+    pub fn lock_keys(&self) -> Result<Lock, DataDirError> {
+        let path = self.file(ROTATION_LOCK);
+        let file = File::create(&path).map_err(at(&path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Lock(file)),
+            Err(TryLockError::WouldBlock) => {
+                Err(DataDirError::KeysLocked { path: self.path.clone() })
+            }
+            Err(TryLockError::Error(source)) => Err(DataDirError::Io { path, source }),
+        }
     }
 
-    /// The server's master key, made at the first start.
+    /// What makes and reads return paths, by the master keys.
+    pub fn verp(&self) -> Result<Verp, DataDirError> {
+        Ok(self.server_keys()?.verp.clone())
+    }
+
+    /// What seals and opens values, by the master keys.
+    pub fn key_ring(&self) -> Result<KeyRing, DataDirError> {
+        Ok(self.server_keys()?.ring.clone())
+    }
+
+    fn server_keys(&self) -> Result<&ServerKeys, DataDirError> {
+        if let Some(known) = self.keys.get() {
+            return Ok(known);
+        }
+        let keys = bytes_of(&self.master_keys()?);
+        let bad_key = || DataDirError::BadKey { path: self.file(MASTER_KEY) };
+        let path = self.file(MASTER_KEY);
+        let reread = move || Some(bytes_of(&key_file::read(&std::fs::read(&path).ok()?)?));
+        let ring = KeyRing::new(&keys, reread).ok_or_else(bad_key)?;
+        let newest = keys.first().ok_or_else(bad_key)?;
+        let verp = Verp::new(&return_path_key(newest));
+        let made = self.keys.get_or_init(|| ServerKeys { ring, verp });
+        made.take_over(&keys);
+        Ok(made)
+    }
+
+    /// Takes over what `waxwing master-key` has written since. A file that cannot be read changes nothing: what is in memory
+    /// still opens everything.
+    pub fn refresh_keys(&self) {
+        let Some(known) = self.keys.get() else { return };
+        let content = std::fs::read(self.file(MASTER_KEY)).ok();
+        let Some(keys) = content.and_then(|it| key_file::read(&it)) else { return };
+        if known.take_over(&bytes_of(&keys)) {
+            tracing::info!(
+                count = keys.len(),
+                "master keys changed: the newest seals from now on, and each of them opens what it has sealed"
+            );
+        }
+    }
+
+    /// The newest master key, made at the first start.
     pub fn master_key(&self) -> Result<[u8; 32], DataDirError> {
+        let bad_key = || DataDirError::BadKey { path: self.file(MASTER_KEY) };
+        self.master_keys()?.first().map(|it| it.bytes).ok_or_else(bad_key)
+    }
+
+    /// The master keys, the newest first; the first start makes one.
+    pub fn master_keys(&self) -> Result<Vec<MasterKey>, DataDirError> {
         let path = self.file(MASTER_KEY);
         match File::open(&path) {
             Ok(mut file) => {
-                let mut bytes = Vec::new();
-                file.read_to_end(&mut bytes).map_err(at(&path))?;
-                bytes.try_into().map_err(|_| DataDirError::BadKey { path })
+                let mut content = Vec::new();
+                file.read_to_end(&mut content).map_err(at(&path))?;
+                key_file::read(&content).ok_or(DataDirError::BadKey { path })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let mut key = [0; 32];
-                fill_random(&mut key);
-                self.write_private(MASTER_KEY, &key)?;
-                Ok(key)
+                let key = MasterKey::random(None);
+                self.write_private(MASTER_KEY, &key.bytes)?;
+                Ok(vec![key])
             }
             Err(source) => Err(DataDirError::Io { path, source }),
         }
+    }
+
+    /// Makes these the master keys, the newest first. When this answers, they outlast a loss of power: what is sealed
+    /// with the newest one from now on must not outlive it.
+    pub fn write_master_keys(&self, keys: &[MasterKey]) -> Result<(), DataDirError> {
+        self.write_private(MASTER_KEY, key_file::written(keys).as_bytes())?;
+        #[cfg(unix)]
+        File::open(&self.path).and_then(|it| it.sync_all()).map_err(at(&self.path))?;
+        self.refresh_keys();
+        Ok(())
     }
 
     /// Writes a file that only its owner can read, whole or not at all.
@@ -195,7 +275,7 @@ impl DataDir {
 
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.path.join(name)
     }
 
     /// The database, made empty where it is missing, for its owner only: SQLite gives the files
@@ -269,6 +349,24 @@ impl DataDir {
     }
 }
 
+impl ServerKeys {
+    /// Answers whether what is sealed with has changed, or what opens.
+    fn take_over(&self, keys: &[[u8; 32]]) -> bool {
+        let has_changed = self.ring.replace(keys);
+        if let Some((newest, earlier)) = keys.split_first()
+            && self.ring.has_newest(newest)
+        {
+            let earlier: Vec<_> = earlier.iter().map(|it| return_path_key(it)).collect();
+            self.verp.replace_keys(&return_path_key(newest), &earlier);
+        }
+        has_changed
+    }
+}
+
+fn bytes_of(keys: &[MasterKey]) -> Vec<[u8; 32]> {
+    keys.iter().map(|it| it.bytes).collect()
+}
+
 /// The permissions of a file, where others than its owner have any.
 #[cfg(unix)]
 fn shared_mode(path: &Path) -> Option<u32> {
@@ -290,6 +388,9 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> DataDirError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Timestamp;
+    use crate::id::MessageId;
+    use crate::store::seal::{Purpose, Seal};
 
     #[test]
     fn one_server_at_a_time_uses_a_directory() {
@@ -321,5 +422,39 @@ mod tests {
         assert_eq!(data.master_key().expect("made"), data.master_key().expect("read"));
         std::fs::write(data.file("master.key"), b"short").expect("written");
         assert!(matches!(data.master_key(), Err(DataDirError::BadKey { .. })));
+    }
+
+    #[test]
+    fn a_running_server_takes_over_new_keys_for_seals_and_return_paths() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let data = DataDir::open(directory.path()).expect("opened");
+        let (server, first) = (data.clone(), data.master_keys().expect("made"));
+        let message = MessageId::new(Timestamp::from_millis(1_800_000_000_000));
+        let host = "bounce.example.com".parse().expect("a name");
+        let seal = Seal::of(&server.key_ring().expect("a ring"), Purpose::Factors);
+        let verp = server.verp().expect("return paths");
+        let path = |verp: &Verp| verp.address(message, &host).expect("there is room");
+        let (before, sealed) = (path(&verp), seal.seal("usr_1", b"secret"));
+        let second = MasterKey::random(Some(Timestamp::from_millis(1_800_000_000_000)));
+        let other = DataDir::open(directory.path()).expect("opened by the command line");
+        other.write_master_keys(&[second, first[0].clone()]).expect("written");
+        server.refresh_keys();
+        assert_eq!(seal.key_of("usr_1", &sealed), Ok(1));
+        assert_eq!(seal.key_of("usr_1", &seal.seal("usr_1", b"secret")), Ok(0));
+        assert_ne!(path(&verp), before);
+        assert_eq!(verp.read(before.local()), Some(message));
+        std::fs::remove_file(data.file(MASTER_KEY)).expect("removed");
+        server.refresh_keys();
+        assert!(seal.open("usr_1", &sealed).is_ok(), "the keys in memory stay");
+    }
+
+    #[test]
+    fn one_process_at_a_time_changes_the_keys() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let data = DataDir::open(directory.path()).expect("opened");
+        let first = data.lock_keys().expect("free");
+        assert!(matches!(data.lock_keys(), Err(DataDirError::KeysLocked { .. })));
+        drop(first);
+        assert!(data.lock_keys().is_ok() && data.lock().is_ok());
     }
 }

@@ -1,15 +1,18 @@
-//! Checks at a start that the master key is the one that the database was made with.
+//! Checks at a start that the master keys are those that the database was made with, and rotates them.
+
+pub mod rotation;
 
 use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::data_dir::{DataDir, DataDirError};
+use super::data_dir::{DataDir, DataDirError, MASTER_KEY};
 use crate::store::seal::{Purpose, Seal};
 use crate::store::{Store, StoreError};
 
-const PROOF: &str = "proof of the master key";
+/// The note with a value that one of the keys must open, and the row for which it is sealed.
+pub const PROOF: &str = "proof of the master key";
 
 /// Why what the server has sealed cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -28,11 +31,11 @@ pub enum MasterKeyError {
 
 /// Opens what the first start has sealed; the first start seals it.
 pub async fn verify(data: &DataDir, store: &Store) -> Result<(), MasterKeyError> {
-    let seal = Seal::new(&data.master_key()?, Purpose::DkimKeys);
+    let seal = Seal::of(&data.key_ring()?, Purpose::DkimKeys);
     match store.noted(PROOF).await? {
         Some(noted) => {
             let sealed = STANDARD.decode(noted).unwrap_or_default();
-            let path = data.file("master.key");
+            let path = data.file(MASTER_KEY);
             seal.open(PROOF, &sealed).map(drop).map_err(|_| MasterKeyError::Another { path })
         }
         None => Ok(store.note(PROOF, &STANDARD.encode(seal.seal(PROOF, b"proof"))).await?),
@@ -50,8 +53,9 @@ mod tests {
         let store = Store::open(&data.database().expect("made")).await.expect("opens");
         verify(&data, &store).await.expect("a new one");
         verify(&data, &store).await.expect("the same");
-        std::fs::remove_file(data.file("master.key")).expect("removed");
-        let another = verify(&data, &store).await;
+        std::fs::remove_file(data.file(MASTER_KEY)).expect("removed");
+        let next_start = DataDir::open(directory.path()).expect("opened");
+        let another = verify(&next_start, &store).await;
         assert!(matches!(another, Err(MasterKeyError::Another { .. })), "{another:?}");
     }
 }

@@ -103,7 +103,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let place = data.place(&config.store)?;
     let claim = Store::claim(&place).await?;
     let store = store(config, (&data, &place), &clock).await?;
-    let seal = Arc::new(Seal::new(&data.master_key()?, Purpose::Samples));
+    let seal = Arc::new(Seal::of(&data.key_ring()?, Purpose::Samples));
     let options = plugins::options(config, &data)?;
     let (plugins, plugin_supervisor) = Plugins::start(options, clock.clone()).await?;
     let facts = Arc::new(
@@ -146,7 +146,8 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     core.start("deliver", worker.run(stop_core.clone()));
     core.start("retention", retention(config).run(store.clone(), clock.clone(), stop_core.clone()));
     core.start("watchdog", service_manager::watchdog(stop_core.clone()));
-    core.start("tidy", run_maintenance(limits.buckets(), metrics.clone(), stop_core.clone()));
+    let kept = (data.clone(), metrics.clone());
+    core.start("tidy", run_maintenance(limits.buckets(), kept, stop_core.clone()));
     let accept =
         Accept { facts, clock: clock.clone(), rate_limits: Arc::clone(&limits.rate_limits) };
     let commit = Commit { clock: clock.clone(), committer, seal: Arc::clone(&seal) };
@@ -305,10 +306,10 @@ impl RunningServer {
     }
 }
 
-/// Keeps buckets and metrics from growing.
+/// Keeps buckets and metrics from growing, and takes over a new master key.
 async fn run_maintenance(
     (rate_limits, lists): (Arc<RateLimits>, Arc<ListLimits>),
-    metrics: metrics_exporter_prometheus::PrometheusHandle,
+    (data, metrics): (DataDir, metrics_exporter_prometheus::PrometheusHandle),
     stop: CancellationToken,
 ) {
     while !stop.is_cancelled() {
@@ -319,5 +320,6 @@ async fn run_maintenance(
         rate_limits.tidy();
         lists.tidy();
         metrics.run_upkeep();
+        data.refresh_keys();
     }
 }
