@@ -61,6 +61,7 @@ impl Journey {
         if let Some(reply) = kept_reply(&self.accept, &self.store, caller, request).await? {
             return Ok(reply);
         }
+        self.accept.must_not_be_read_only()?;
         let _batch = self.batches.enter(caller, request.items.len()).await?;
         let snapshot = self.accept.facts.snapshot();
         let revision = snapshot.revision();
@@ -93,6 +94,7 @@ impl Journey {
         address: Option<&EmailAddress>,
     ) -> Result<(), Refused> {
         on_current_facts(&self.accept.facts, |snapshot| async move {
+            self.accept.must_not_be_read_only()?;
             let sender = recheck_caller(&snapshot, caller, self.accept.clock.now()).await?;
             if let Some(address) = address {
                 policy::sender_domain::check_address(&snapshot, &sender, address).await?;

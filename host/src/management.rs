@@ -5,6 +5,7 @@ pub mod accounts;
 pub mod audit;
 pub mod credits;
 pub mod keys;
+pub mod maintenance;
 pub mod messages;
 pub mod plans;
 pub mod settings;

@@ -16,6 +16,7 @@ mod key_file;
 mod lifecycle;
 mod limits;
 mod listeners;
+mod maintenance;
 pub mod master_key;
 pub mod plugins;
 mod relay;

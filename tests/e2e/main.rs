@@ -25,6 +25,7 @@ mod idempotency;
 mod keys;
 mod limits;
 mod mail;
+mod maintenance;
 mod management;
 mod messages;
 mod monitoring;

@@ -14,7 +14,7 @@ use crate::id::AccountId;
 use crate::store::{ActorId, AuditRow};
 
 /// Commands that change something, with the operation of the API that does the same.
-const CHANGES: [(&str, &str); 37] = [
+const CHANGES: [(&str, &str); 39] = [
     ("account create", "create_account"),
     ("account update", "change_account"),
     ("account brand", "change_brand"),
@@ -38,6 +38,8 @@ const CHANGES: [(&str, &str); 37] = [
     ("domain check", "check_domain"),
     ("domain rotate", "rotate_domain"),
     ("domain delete", "delete_domain"),
+    ("maintenance on", "set_maintenance"),
+    ("maintenance off", "set_maintenance"),
     ("master-key rotate", "rotate_master_key"),
     ("master-key reseal", "reseal_values"),
     ("master-key drop", "drop_master_keys"),
@@ -55,7 +57,7 @@ const CHANGES: [(&str, &str); 37] = [
 ];
 /// Commands that ask a running server, which writes it down itself, change no store, or only look.
 #[cfg(test)]
-const NO_CHANGES: [&str; 63] = [
+const NO_CHANGES: [&str; 64] = [
     "account list",
     "account show",
     "check",
@@ -67,6 +69,7 @@ const NO_CHANGES: [&str; 63] = [
     "domain records",
     "domain show",
     "key list",
+    "maintenance show",
     "man",
     "master-key list",
     "message attempts",

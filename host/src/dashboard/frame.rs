@@ -58,6 +58,8 @@ pub struct Frame {
     pub account: Option<MembershipRow>,
     /// All accounts of the person, where there are several.
     pub accounts: Vec<MembershipRow>,
+    /// Why the server is in read-only mode, while it is.
+    pub read_only: Option<String>,
     /// What has just been done.
     pub notice: Option<String>,
 }
@@ -77,6 +79,7 @@ impl Frame {
         });
         let is_of_account = visitor.guest.path.starts_with("/app");
         let is_suspended = is_of_account && visitor.is_suspended(dashboard).await?;
+        let maintenance = dashboard.api.journey.accept.facts.current_maintenance().await?;
         let is_acting = person.membership.as_ref().is_some_and(|it| it.is_acting);
         Ok(Self {
             style: assets::style(),
@@ -91,6 +94,7 @@ impl Frame {
             is_acting,
             is_suspended,
             account,
+            read_only: maintenance.map(|it| it.reason.clone()),
             accounts: if accounts.len() > 1 && !is_acting { accounts } else { Vec::new() },
             notice: None,
         })

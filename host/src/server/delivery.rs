@@ -87,6 +87,7 @@ pub fn worker(
         probation: Arc::new(Probation::of(delivery.concurrent)),
         memory: MemoryBudget::new(delivery.memory_bytes),
         has_no_free_attempt: AtomicBool::new(false),
+        is_paused: AtomicBool::new(facts.maintenance().is_some_and(|it| it.holds_delivery())),
         clock: clock.clone(),
     });
     let failover = Failover {

@@ -16,8 +16,8 @@ use super::reload::Reloader;
 use super::start_error::StartError;
 use super::tasks::Tasks;
 use super::{
-    bounces, cli_settings, dashboard, delivery, descriptors, http, master_key, plugins, relay,
-    service_manager, webhooks,
+    bounces, cli_settings, dashboard, delivery, descriptors, http, maintenance, master_key, plugins,
+    relay, service_manager, webhooks,
 };
 use crate::api::client_address::{Forwarding, TrustedProxies};
 use crate::api::control_token::ControlToken;
@@ -147,7 +147,10 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     core.start("retention", retention(config).run(store.clone(), clock.clone(), stop_core.clone()));
     core.start("watchdog", service_manager::watchdog(stop_core.clone()));
     let kept = (data.clone(), metrics.clone());
-    core.start("tidy", run_maintenance(limits.buckets(), kept, stop_core.clone()));
+    core.start("tidy", tidy(limits.buckets(), kept, stop_core.clone()));
+    let (known, awoken) = (Arc::clone(&facts), Arc::clone(&wake));
+    let watch = maintenance::watch(known, routes.admission(), awoken, stop_core.clone());
+    core.start("read-only mode", watch);
     let accept =
         Accept { facts, clock: clock.clone(), rate_limits: Arc::clone(&limits.rate_limits) };
     let commit = Commit { clock: clock.clone(), committer, seal: Arc::clone(&seal) };
@@ -307,7 +310,7 @@ impl RunningServer {
 }
 
 /// Keeps buckets and metrics from growing, and takes over a new master key.
-async fn run_maintenance(
+async fn tidy(
     (rate_limits, lists): (Arc<RateLimits>, Arc<ListLimits>),
     (data, metrics): (DataDir, metrics_exporter_prometheus::PrometheusHandle),
     stop: CancellationToken,

@@ -136,6 +136,7 @@ impl Operation {
                 let email = "invited@example.com";
                 Some(json!({"email": email, "account": things.account, "role": "member"}))
             }
+            ("PUT", "/v1/maintenance") => Some(json!({"readOnly": false})),
             ("PUT", "/v1/users/{user}/roles/{account}") => Some(json!({"role": "member"})),
             ("POST", "/v1/credits/grants") => {
                 Some(json!({"accountId": things.account, "amount": 1}))
@@ -187,6 +188,7 @@ impl Operation {
             "/v1/metrics",
             "/v1/queue",
             "/v1/settings",
+            "/v1/maintenance",
             "/v1/accounts",
             "/v1/credits/grants",
             "/v1/users",

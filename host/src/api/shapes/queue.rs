@@ -54,6 +54,8 @@ pub enum WaitReason {
     Lookup,
     /// All attempts of the server are under way.
     NoFreeAttempt,
+    /// An operator holds delivery in read-only mode.
+    Maintenance,
     /// It ends without an attempt: its recipient has been suppressed, or its domain takes no mail.
     Ending,
     /// Nothing holds the message: the next round starts it.
@@ -397,6 +399,7 @@ impl From<&Waiting> for WaitReason {
             Waiting::AfterBackOff { account: Some(_), .. } => Self::AccountBackOff,
             Waiting::UnresolvedMx(_) => Self::UnresolvedMx,
             Waiting::AccountSuspended(_) => Self::AccountSuspended,
+            Waiting::Maintenance => Self::Maintenance,
             Waiting::Ending(_) => Self::Ending,
             Waiting::Starting => Self::Starting,
             Waiting::Sending => Self::Sending,

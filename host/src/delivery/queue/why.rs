@@ -35,6 +35,8 @@ pub enum Waiting {
     /// Admission gives it no slot, or would give none if it were due: delivery backs off, or a bound is reached,
     /// with the place where that bound is set.
     Held(Reason, Option<BoundsOf>),
+    /// It is due, and an operator holds delivery in read-only mode.
+    Maintenance,
     /// The next round ends the message without an attempt.
     Ending(Ending),
     /// It is due, and the next round of the worker starts it.
@@ -225,7 +227,13 @@ fn why(row: &Row<'_>, facts: &LeaseFacts, admission: &AdmissionControl) -> WhyMe
             return WhyMessage::new(Waiting::Ending(Ending::Suppressed), until);
         }
     }
-    if until.is_some() { of_row(row, until, admission) } else { of_admission(due, admission) }
+    if until.is_some() {
+        return of_row(row, until, admission);
+    }
+    if admission.is_paused() {
+        return WhyMessage::new(Waiting::Maintenance, None);
+    }
+    of_admission(due, admission)
 }
 
 /// What the row of a message says that is not due.

@@ -128,7 +128,7 @@ impl Worker {
             if is_stopping && under_way.attempts.is_empty() {
                 return;
             }
-            let pause = if is_stopping {
+            let pause = if is_stopping || self.admission.is_paused() {
                 IDLE_PAUSE
             } else {
                 requeue_waiting(&self.store, &self.admission, self.clock.now()).await;

@@ -37,6 +37,8 @@ pub struct AdmissionControl {
     pub memory: MemoryBudget,
     /// All attempts of the worker are under way.
     pub has_no_free_attempt: AtomicBool,
+    /// Nothing is attempted in read-only mode whose operator holds delivery.
+    pub is_paused: AtomicBool,
     pub clock: Clock,
 }
 
@@ -106,6 +108,12 @@ impl AdmissionControl {
             skips.note(reason, behind);
         }
         admission
+    }
+
+    /// Whether an operator holds delivery in read-only mode.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.is_paused.load(Ordering::Relaxed)
     }
 
     /// What [`Self::admit`] would decide now; nothing is counted.

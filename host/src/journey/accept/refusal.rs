@@ -20,6 +20,9 @@ const MAX_FIELD_CHARS: usize = 200;
 /// Characters of what is said of a fault.
 const MAX_MESSAGE_CHARS: usize = 1_000;
 
+/// Nobody knows how long an operator needs.
+const READ_ONLY_RETRY_AFTER_S: u32 = 60;
+
 /// A refusal, and the record of what the plugins decided before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
@@ -112,6 +115,8 @@ pub enum Outage {
     Busy,
     /// The server is shutting down.
     Stopping,
+    /// An operator has switched the server to read-only mode.
+    Maintenance,
 }
 
 /// One fault in what a client sent.
@@ -132,6 +137,7 @@ impl Outage {
             Self::Store => "store",
             Self::Busy => "busy",
             Self::Stopping => "stopping",
+            Self::Maintenance => "maintenance",
         }
     }
 }
@@ -157,6 +163,16 @@ impl Refusal {
     #[must_use]
     pub fn unavailable(outage: Outage, message: &str) -> Self {
         Self::Unavailable { outage, message: message.to_owned(), retry_after_s: 5 }
+    }
+
+    /// An operator has switched the server to read-only mode, for that reason.
+    #[must_use]
+    pub fn read_only(reason: &str) -> Self {
+        Self::Unavailable {
+            outage: Outage::Maintenance,
+            message: format!("the server takes no messages and no changes for now: {reason}"),
+            retry_after_s: READ_ONLY_RETRY_AFTER_S,
+        }
     }
 
     /// The database failed. Its error goes to the log and not to the client.

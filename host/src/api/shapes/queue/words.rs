@@ -77,6 +77,7 @@ fn next(why: &WhyMessage) -> Option<String> {
         }
         Waiting::Retry
         | Waiting::AccountSuspended(_)
+        | Waiting::Maintenance
         | Waiting::Held(..)
         | Waiting::Starting
         | Waiting::Sending => format!("its next attempt is due at {until}"),
@@ -101,6 +102,7 @@ fn explanation(why: &WhyMessage, whose: Whose) -> String {
             )
         }
         Waiting::AccountSuspended(account) => format!("the account {account} is suspended"),
+        Waiting::Maintenance => "delivery is held while the server is in read-only mode".to_owned(),
         Waiting::Ending(reason) => ending(why, reason),
         Waiting::Scheduled => "its `sendAt` is in the future".to_owned(),
         Waiting::Retry => "its last attempt failed for now; another one follows".to_owned(),
@@ -171,6 +173,9 @@ fn advice(waiting: &Waiting) -> Option<String> {
         }
         Waiting::AccountSuspended(account) => {
             return Some(format!("`waxwing account activate {account}` lets its mail go on"));
+        }
+        Waiting::Maintenance => {
+            "`waxwing maintenance show` says why, and `waxwing maintenance off` lets the mail go on"
         }
         Waiting::Held(Reason::DestinationFull, bounds) => {
             return raise("connections", bounds.as_ref());
@@ -263,6 +268,9 @@ fn of_holder(why: &WhyMessage, id: MessageId) -> Words {
             "the account is suspended; its mail goes on when it is active again",
             Some("ask the operator of this server"),
         ),
+        Waiting::Maintenance => {
+            Words::new("the server is being worked on; its mail goes when that is over", None)
+        }
         Waiting::Ending(reason) => {
             let advice = match reason {
                 Ending::Suppressed => {
@@ -352,6 +360,7 @@ mod tests {
             after_back_off(Some(account)),
             Waiting::UnresolvedMx("example.com".to_owned()),
             Waiting::AccountSuspended(account),
+            Waiting::Maintenance,
             Waiting::Ending(Ending::Suppressed),
             Waiting::Ending(Ending::Undeliverable(FailureReason::NoRoute, "no route".to_owned())),
             Waiting::Starting,
