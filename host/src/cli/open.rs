@@ -87,7 +87,7 @@ impl Target {
         data.warn_of_readers();
         if is_new {
             let directory = config.store.data_dir.display();
-            tracing::warn!(%directory, "there was no data here; a new, empty store is made");
+            tracing::warn!(path = %directory, "there was no data here; a new, empty store is made");
         }
         let store = Store::open(data.place(&config.store)?).await?;
         // What is said here stands above what a server has saved, unless that server runs.

@@ -136,7 +136,7 @@ impl DataDir {
             let path = self.file(name);
             let Some(mode) = shared_mode(&path) else { continue };
             tracing::warn!(
-                file = %path.display(),
+                path = %path.display(),
                 mode = %format_args!("{mode:04o}"),
                 "other users of this machine can read or replace a secret of the server; run chmod 600 \
                  on the file, and keep the data directory at mode 0700"

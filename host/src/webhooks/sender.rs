@@ -250,7 +250,7 @@ impl Webhooks {
         metrics::counter!("waxwing_webhook_tries_total", "outcome" => outcome).increment(1);
         metrics::histogram!("waxwing_step_seconds", "step" => "event").record(reply.took);
         if let Some(error) = &reply.error {
-            tracing::info!(webhook = %webhook.id, %event, error, ?next, "webhook endpoint did not accept the event");
+            tracing::info!(webhook = %webhook.id, %event, error, next_attempt = ?next, "webhook endpoint did not accept the event");
         }
         let answer = EndpointReply {
             url: webhook.url,
