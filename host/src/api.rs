@@ -56,6 +56,7 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use client_address::TrustedProxies;
+pub use readiness::Readiness;
 pub use state::{Api, ApiParts, BodyLimits, Mailer, RequestLimits};
 
 /// JSON from that size on is compressed for clients that take it.

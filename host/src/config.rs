@@ -118,6 +118,7 @@ impl Config {
     /// Bounds that no type can say.
     fn broken_rules(&self, unreadable: &UnreadableKeys) -> Vec<String> {
         let mut violations = Violations { broken: Vec::new(), unreadable };
+        self.http.check(&mut violations);
         self.smtp.check(&mut violations);
         self.store.check(&mut violations);
         self.limits.check(&mut violations);

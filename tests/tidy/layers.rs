@@ -42,7 +42,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
     (
         "config",
         &[
-            &["environment", "hostname", "http", "listen", "log_filter", "unreadable_keys"],
+            &["environment", "hostname", "listen", "log_filter", "unreadable_keys"],
             &["violations"],
             &[
                 "bounces",
@@ -50,6 +50,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "delivery",
                 "dns",
                 "domains",
+                "http",
                 "limits",
                 "plugins",
                 "retention",

@@ -1,5 +1,6 @@
 //! Whether sends can be accepted now.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
@@ -18,6 +19,8 @@ const PROBE_TIME: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub struct Readiness {
     last: Mutex<Option<(Instant, Ready)>>,
+    /// The server stops soon: whoever sends new work should go elsewhere.
+    is_stopping: AtomicBool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +30,16 @@ enum Ready {
 }
 
 impl Readiness {
-    /// Refuses while the store cannot be written.
+    /// From now on [`Self::check`] refuses; all else goes on.
+    pub fn stop(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// Refuses while the store cannot be written, and when the server is about to stop.
     pub async fn check(&self, store: &Store, now: Timestamp) -> Result<(), Refusal> {
+        if self.is_stopping.load(Ordering::Relaxed) {
+            return Err(Refusal::unavailable(Outage::Stopping, "the server is shutting down"));
+        }
         match self.of(|| is_writable(store, now)).await {
             Ready::Yes => Ok(()),
             Ready::No => {
@@ -69,7 +80,7 @@ async fn is_writable(store: &Store, now: Timestamp) -> Ready {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::atomic::AtomicU32;
 
     use futures_util::future::join_all;
 

@@ -38,7 +38,7 @@ macro_rules! differing_keys {
 
 impl Config {
     differing_keys! {
-        http: Http { listen, trusted_proxies, forwarded_header, metrics_listen }
+        http: Http { listen, trusted_proxies, forwarded_header, metrics_listen, drain_seconds }
         smtp: Smtp {
             enabled, listen_starttls, listen_tls, trusted_proxies, user_names, hostname, certificate,
             private_key, message_bytes, recipients, connections, connections_per_ip, memory_bytes,

@@ -22,7 +22,7 @@ use super::{
 use crate::api::client_address::{Forwarding, TrustedProxies};
 use crate::api::control_token::ControlToken;
 use crate::api::lists::ListLimits;
-use crate::api::{Api, ApiParts};
+use crate::api::{Api, ApiParts, Readiness};
 use crate::authoring::Authoring;
 use crate::authoring::test_recipients::CONFIRMATION_LIFE;
 use crate::clock::{Clock, Timestamp};
@@ -82,6 +82,9 @@ pub struct RunningServer {
     stop_listeners: CancellationToken,
     stop_core: CancellationToken,
     broken: CancellationToken,
+    readiness: Arc<Readiness>,
+    /// How long the listeners go on when the stop has begun.
+    drain: Duration,
     pub(super) reloader: Reloader,
     _lock: Lock,
     _claim: Claim,
@@ -158,7 +161,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     if let Some(reports) = reports {
         reports.serve(config, relay.tls(), &listeners, &stop_listeners);
     }
-    let settings = Settings::default();
+    let (settings, readiness) = (Settings::default(), Arc::new(Readiness::default()));
     let api = Api::from(ApiParts {
         journey: Arc::clone(&journey),
         proxies: proxies(config),
@@ -181,7 +184,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         relay_port: smtp_ports.0.first().map(SocketAddr::port),
         bodies: limits.bodies.clone(),
         lists: Arc::clone(&limits.lists),
-        readiness: Arc::default(),
+        readiness: Arc::clone(&readiness),
         metrics,
     });
     let submission = (&*smtp_ports.0, &*smtp_ports.1);
@@ -213,6 +216,8 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         stop_listeners,
         stop_core,
         broken,
+        readiness,
+        drain: Duration::from_secs(config.http.drain_seconds),
         reloader: Reloader::new(limits, routes, configured, settings),
         _lock: lock,
         _claim: claim,
@@ -289,9 +294,10 @@ impl RunningServer {
         self.broken.clone()
     }
 
-    /// Stops in three stages: first the listeners, then what carries accepted messages on, then the sandbox
-    /// inbox, to which it carries some.
+    /// Stops in four stages: first `/readyz` says so for a while, where that is configured; then the listeners stop, then
+    /// what carries accepted messages on, then the sandbox inbox, to which it carries some.
     pub async fn drain(self) {
+        self.announce().await;
         tracing::info!("stopping: no new requests, running ones finish");
         self.stop_listeners.cancel();
         // A request for the impact of a component would hold the HTTP listener until the component is compiled.
@@ -306,6 +312,20 @@ impl RunningServer {
         self.sandbox.finish().await;
         self.store.close().await;
         tracing::info!("stopped; messages in the queue go on at the next start");
+    }
+
+    /// Lets a load balancer turn away before the listeners close. A server that has lost a part does not wait.
+    async fn announce(&self) {
+        self.readiness.stop();
+        if self.drain.is_zero() || self.broken.is_cancelled() {
+            return;
+        }
+        let seconds = self.drain.as_secs();
+        tracing::info!(seconds, "stopping soon: /readyz answers 503, and the listeners go on for http.drain_seconds");
+        tokio::select! {
+            () = tokio::time::sleep(self.drain) => {}
+            () = self.broken.cancelled() => {}
+        }
     }
 }
 
