@@ -21,6 +21,7 @@ mod retention;
 mod sections;
 mod smtp;
 mod store;
+mod telemetry;
 mod unreadable_keys;
 mod violations;
 mod webhooks;
@@ -45,6 +46,7 @@ pub use retention::Retention;
 pub use sections::{Config, Inbox, Log, LogFormat};
 pub use smtp::{BareNewline, InsufficientBalance, Smtp};
 pub use store::Store;
+pub use telemetry::Telemetry;
 use unreadable_keys::UnreadableKeys;
 use violations::Violations;
 pub use webhooks::Webhooks;
@@ -131,6 +133,7 @@ impl Config {
         self.credits.check(&mut violations);
         self.people.check(&mut violations);
         self.retention.check(&mut violations);
+        self.telemetry.check(&mut violations);
         violations.must(!self.store.data_dir.as_os_str().is_empty(), "store.data_dir: not empty");
         violations.must(
             !self.inbox.enabled || self.inbox.smtp_listen.ip().is_loopback(),

@@ -18,6 +18,7 @@ use crate::plugin::Plugins;
 use crate::store::Store;
 use crate::store::facts::Snapshot;
 use crate::store::records::NewMessage;
+use crate::trace::{self, Times};
 use accept::abort::{Abort, on_current_facts};
 use accept::authenticate::{Caller, Sender, recheck_caller};
 use accept::batches::Batches;
@@ -143,6 +144,7 @@ impl Journey {
         let start = Instant::now();
         let admitted = policy::admit(snapshot, &plugins, &context, sender, submission).await;
         record_step(Step::Policy, start);
+        let policy = Times::since(start);
         let admitted = admitted?;
 
         let start = Instant::now();
@@ -150,6 +152,10 @@ impl Journey {
         let rendered =
             render::render(&plugins, account, context, admitted, submission, shared, now).await;
         record_step(Step::Render, start);
-        Ok(self.commit.message(rendered?, submission))
+        let render = Times::since(start);
+        let message = self.commit.message(rendered?, submission);
+        trace::step(message.id, "policy", policy);
+        trace::step(message.id, "render", render);
+        Ok(message)
     }
 }

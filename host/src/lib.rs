@@ -7,6 +7,7 @@ pub mod id;
 
 pub mod domain;
 pub mod fair_share;
+pub mod trace;
 pub mod message;
 
 pub mod account;

@@ -8,7 +8,7 @@ use crate::sources::{assert_no_violations, host, sources, workspace};
 const RANKS: [&[&str]; 14] = [
     &["clock", "plural"],
     &["id"],
-    &["domain", "fair_share"],
+    &["domain", "fair_share", "trace"],
     &["message"],
     &["account", "credit", "template"],
     &["dns", "mail", "plugin", "store", "trust"],
@@ -55,6 +55,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "plugins",
                 "retention",
                 "smtp",
+                "telemetry",
                 "webhooks",
             ],
             // They have a secret, as smarthosts have.

@@ -14,6 +14,7 @@ use super::retention::Retention;
 use super::sections::{Config, Inbox, Log};
 use super::smtp::Smtp;
 use super::store::Store;
+use super::telemetry::Telemetry;
 use super::webhooks::Webhooks;
 
 /// Every section and every field stands in what this is given: with one that does not, it does not
@@ -80,6 +81,7 @@ impl Config {
             lists_per_second
         }
         log: Log { format, filter }
+        telemetry: Telemetry { otlp_endpoint }
     }
 
     /// This configuration with what a running server takes of another one: the limits of both listeners,

@@ -17,6 +17,7 @@ use super::plugins::Plugins;
 use super::retention::Retention;
 use super::smtp::Smtp;
 use super::store::Store;
+use super::telemetry::Telemetry;
 use super::webhooks::Webhooks;
 
 /// All of it. Every key has a default.
@@ -53,6 +54,8 @@ pub struct Config {
     pub limits: Limits,
     /// The log.
     pub log: Log,
+    /// Where traces go.
+    pub telemetry: Telemetry,
 }
 
 /// `[inbox]`

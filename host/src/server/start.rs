@@ -103,6 +103,10 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let (clock, data) = (Clock::system(), DataDir::open(&config.store.data_dir)?);
     let lock = data.lock()?;
     let metrics = telemetry::metrics::start()?;
+    #[cfg(feature = "otlp")]
+    if let Some(url) = config.telemetry.traces_url() {
+        telemetry::traces::start(&url)?;
+    }
     let place = data.place(&config.store)?;
     let claim = Store::claim(&place).await?;
     let store = store(config, (&data, &place), &clock).await?;
@@ -311,6 +315,8 @@ impl RunningServer {
         }
         self.sandbox.finish().await;
         self.store.close().await;
+        #[cfg(feature = "otlp")]
+        crate::trace::flush();
         tracing::info!("stopped; messages in the queue go on at the next start");
     }
 

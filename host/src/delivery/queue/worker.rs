@@ -35,6 +35,7 @@ use crate::store::records::{
     BackedOff, Due, Lane, LaneKind, LaneStart, Lease, LeaseFacts, Settlement,
 };
 use crate::store::{Store, StoreError};
+use crate::trace::{self, Attempted, Times};
 use under_way::{Event, UnderWay};
 
 /// How often a round reads further lanes where those before had no slot, at most.
@@ -486,6 +487,7 @@ impl Worker {
             };
             metrics::histogram!("waxwing_step_seconds", "step" => "deliver")
                 .record(start.elapsed());
+            let times = Times::since(start);
             let settlement = schedule.settle(&lease, report, started_at, clock.now());
             let state = settlement.verdict.state().as_str();
             metrics::counter!("waxwing_deliveries_total", "state" => state).increment(1);
@@ -503,6 +505,14 @@ impl Worker {
                 next_attempt = settlement.verdict.next_attempt().map(tracing::field::display),
                 "delivery attempted"
             );
+            let attempted = Attempted {
+                number: lease.attempt,
+                route: &attempt.route,
+                host: attempt.host.as_ref().map(|it| it.name.as_str()),
+                state,
+                code: attempt.ending.code(),
+            };
+            trace::attempt(lease.message_id, times, &attempted);
             drop(ended.send(settlement).await);
         }));
     }
