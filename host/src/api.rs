@@ -19,9 +19,10 @@ mod fields;
 mod header_checks;
 mod health;
 mod keys;
-pub pub mod lists;
+pub mod lists;
 mod maintenance;
 pub mod messages;
+mod nodes;
 mod openapi;
 pub mod operator;
 mod plans;
@@ -30,7 +31,7 @@ pub(crate) mod precompressed;
 pub mod problem;
 mod query;
 pub(crate) mod queue;
-mod readiness;
+pub mod readiness;
 pub mod request_context;
 mod send;
 pub(crate) mod server_mail;
@@ -56,7 +57,6 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use client_address::TrustedProxies;
-pub use readiness::Readiness;
 pub use state::{Api, ApiParts, BodyLimits, Mailer, RequestLimits};
 
 /// JSON from that size on is compressed for clients that take it.
@@ -134,6 +134,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/messages/{id}/retry", post(messages::retry))
         .route("/v1/messages/{id}/resend", post(messages::resend))
         .route("/v1/metrics", get(health::show_metrics))
+        .route("/v1/nodes", get(nodes::list))
         .route("/v1/queue", get(queue::list))
         .route("/v1/queue/why", get(queue::why))
         .route("/v1/queue/{domain}/retry", post(queue::retry))

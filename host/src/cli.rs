@@ -13,6 +13,8 @@ mod key;
 mod maintenance;
 mod master_key;
 mod message;
+mod migrate;
+mod nodes;
 mod open;
 mod output;
 mod plugin;
@@ -50,6 +52,8 @@ enum Command {
     Serve(serve::Serve),
     /// Check a configuration and every file that it names; all faults at once
     Check(check::Check),
+    /// Move everything from a file of SQLite to PostgreSQL, or back
+    Migrate(migrate::Migrate),
     /// Open, list, show and change accounts
     #[command(subcommand)]
     Account(account::AccountCommand),
@@ -74,6 +78,8 @@ enum Command {
     /// List, show, cancel, retry and resend messages; suppress an address
     #[command(subcommand)]
     Message(message::MessageCommand),
+    /// List the servers that work with the database, and for a day those that are gone
+    Nodes(nodes::Nodes),
     /// Inspect the queue: which destinations have waiting mail, and why
     #[command(subcommand)]
     Queue(queue::QueueCommand),
@@ -141,14 +147,16 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Dev(dev) => Box::pin(dev::run(dev)).await,
         Command::Serve(serve) => Box::pin(serve::run(serve)).await,
         Command::Check(check) => check::run(&check).await,
-        Command::Account(command) => account::run(command).await,
-        Command::User(command) => user::run(command).await,
+        Command::Migrate(migrate) => Box::pin(migrate::run(&migrate)).await,
+        Command::Account(command) => Box::pin(account::run(command)).await,
+        Command::User(command) => Box::pin(user::run(command)).await,
         Command::Key(command) => key::run(command).await,
         Command::Template(command) => Box::pin(template::run(command)).await,
         Command::Credits(command) => credits::run(command).await,
         Command::Domain(command) => Box::pin(domain::run(command)).await,
         Command::Plugin(command) => Ok(Box::pin(plugin::run(command)).await?),
-        Command::Message(command) => message::run(command).await,
+        Command::Message(command) => Box::pin(message::run(command)).await,
+        Command::Nodes(command) => nodes::run(&command).await,
         Command::Queue(command) => queue::run(command).await,
         Command::Top(it) => Box::pin(top::run(it)).await,
         Command::Suppression(command) => suppression::run(command).await,

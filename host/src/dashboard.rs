@@ -5,6 +5,7 @@
 //! function that changes something, and here where that function takes no caller.
 
 mod access;
+mod accounts;
 mod acting;
 mod assets;
 mod audit;
@@ -72,6 +73,10 @@ pub fn router(dashboard: Dashboard) -> Router {
         .route("/theme", post(frame::choose_theme))
         .route("/app", get(overview::show))
         .route("/app/account", post(overview::show_account))
+        .route("/app/accounts", get(accounts::show))
+        .route("/app/accounts/{id}/accept", post(accounts::accept))
+        .route("/app/accounts/{id}/decline", post(accounts::decline))
+        .route("/app/accounts/{id}/leave", get(accounts::confirm).post(accounts::leave))
         .route("/app/messages", get(messages::list))
         .route("/app/messages/{id}", get(message::show))
         .route("/app/messages/{id}/html", get(message::html))

@@ -141,6 +141,8 @@ identifiers! {
     UserId = "usr_";
     /// A log-in that lasts.
     SessionId = "ses_";
+    /// A server from its start to its end: one of those that work with a database.
+    NodeId = "nod_";
 }
 
 impl MessageId {

@@ -1,7 +1,8 @@
 //! The sandbox inbox: where mail goes that must not leave this machine, and where developers read it.
 //!
-//! `dev` and test keys deliver here. It has a file of its own, so that nothing in it can slow or
-//! fill the store. It is bounded: old mail makes room for new.
+//! `dev` and test keys deliver here. On one machine it has a file of its own, so that nothing in it can slow or
+//! fill the store; nodes that share a database have it there, so that each of them shows all of it. It is bounded: old
+//! mail makes room for new.
 
 pub mod store;
 pub mod smtp;
@@ -11,6 +12,8 @@ pub mod web;
 mod tests;
 
 use std::net::SocketAddr;
+
+use crate::store::StoreError;
 
 /// Why the inbox could not open, or could not keep a message.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +26,9 @@ pub enum InboxError {
         /// The error of the database.
         source: sqlx::Error,
     },
+    /// The database that nodes share.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// An address that other machines can reach.
     #[error(
         "the sandbox inbox takes mail without authentication and is not fit for a network: give it \

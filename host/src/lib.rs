@@ -9,6 +9,7 @@ pub mod domain;
 pub mod fair_share;
 pub mod trace;
 pub mod message;
+pub mod nodes;
 
 pub mod account;
 pub mod credit;

@@ -35,7 +35,7 @@ pub use runtime::world::Manifest;
 pub use runtime::{compiler, inspect, signature};
 pub use slots::plugins::Plugins;
 pub use slots::start::{Options, PluginsError};
-pub use slots::{files, status, supervisor, table};
+pub use slots::{files, shared, status, supervisor, table};
 
 #[cfg(test)]
 pub(crate) mod tests;

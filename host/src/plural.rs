@@ -2,7 +2,11 @@
 
 /// The words for one thing, or those for none and several: `file differs` behind 1, and `files differ` behind 2.
 #[must_use]
-pub fn plural<'a, N: PartialEq + From<u8>>(number: N, one: &'a str, several: &'a str) -> &'a str {
+pub fn plural<'a, N: Copy + PartialEq + From<u8>>(
+    number: N,
+    one: &'a str,
+    several: &'a str,
+) -> &'a str {
     if number == N::from(1) { one } else { several }
 }
 

@@ -24,14 +24,21 @@ pub mod facts;
 mod gauges;
 mod grants;
 mod identities;
+mod inbox;
 mod invitations;
 mod kept_answers;
 mod keys;
+mod lock_rows;
 mod maintenance;
+mod memberships;
 mod message_details;
 mod message_pages;
+mod nodes;
 mod one_time_links;
+mod outcome;
+mod owners;
 mod place;
+mod plugin_slots;
 mod queue;
 mod queue_view;
 mod recheck_at_lease;
@@ -50,6 +57,7 @@ mod sts;
 mod suppressions;
 mod templates;
 mod test_recipients;
+mod tries;
 mod upkeep;
 mod users;
 mod webhooks;
@@ -81,13 +89,23 @@ pub use events::EventRow;
 pub use factors::{FactorRow, NewFactor};
 pub use gauges::{FileGauges, Gauges};
 pub use grants::{Granted, NewGrant};
+pub use inbox::{MailBounds, MailRow, NewMail, WholeMailRow};
 pub use invitations::{NewInvitation, RecentInvitations};
 pub use kept_answers::{EarlierSubmit, OnceForm, Origin};
 pub use maintenance::{Maintenance, MaintenanceDelivery};
+pub use memberships::{
+    Joined, JoinedBy, JoiningFacts, MemberChange, MemberFacts, MemberRow, MembershipRow,
+    MembershipState,
+};
 pub use message_details::{AttemptRow, MessageDetails, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
+pub use nodes::{
+    NodePhase, NodeRecord, NodeRow, NodeState, NodeTime, Registered, Renewal, Renewed,
+};
 pub use one_time_links::{LinkPurpose, LinkRow};
+pub use owners::{AccountOwners, Owner};
 pub use place::Place;
+pub use plugin_slots::PluginSlotRow;
 pub use queue_view::{
     DestinationRow, LastAttempt, MAX_COUNTED, MAX_LISTED_MESSAGES, Queued, WaitingGroup,
 };
@@ -106,10 +124,7 @@ pub use templates::{
 pub use test_recipients::{
     AskingFacts, Confirmation, ConfirmationMail, RecentMails, TestRecipientRow,
 };
-pub use users::{
-    Credentials, Joined, JoinedBy, JoiningFacts, MemberChange, MemberFacts, MemberRow,
-    MembershipRow, NewUser, PersonRow,
-};
+pub use users::{Credentials, NewUser, PersonRow};
 pub use webhooks::{
     Backlog, DeliveryAttempt, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery,
     EndpointHistory, EventSubject, MAX_COUNTED_DELIVERIES, MessageDelivery, MessageSubject,
@@ -118,7 +133,7 @@ pub use webhooks::{
 };
 
 use commit::KeyUse;
-pub use database::Claim;
+pub use database::transfer;
 use database::{Database, Row, Statement, column, sql};
 use events::EventIds;
 use identities::Identities;
@@ -139,9 +154,10 @@ impl Store {
     /// Opens the database, makes it where it is missing, and brings its schema up to date.
     ///
     /// # Errors
-    /// The database cannot be opened, or was written by a newer version of the server.
+    /// The database cannot be opened, was written by a newer version of the server, or was moved.
     pub async fn open(place: impl Into<Place>) -> Result<Self, StoreError> {
         let db = database::open(&place.into()).await?;
+        transfer::marks::refuse(&db.readers).await?;
         let salt = sql("-- event_salt\nSELECT value FROM upkeep WHERE name = 'event_salt'")
             .one(&db.readers)
             .await?;
@@ -173,18 +189,9 @@ impl Store {
         database::check(place).await
     }
 
-    /// Takes the database for one server until what is answered is dropped. A file belongs to whoever holds its
-    /// directory.
-    ///
-    /// # Errors
-    /// Another server works with it, or the database failed.
-    pub async fn claim(place: &Place) -> Result<Claim, StoreError> {
-        database::claim(place).await
-    }
-
     /// Whether the database can be written: a full disk can still be read.
     pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
-        let mut tx = self.db.begin("probe").await?;
+        let mut tx = self.db.begin_beside("probe").await?;
         let probe = sql("-- probe\nUPDATE probe SET written_at = $1 WHERE id = 1");
         probe.bind(now.millis()).run(&mut tx).await?;
         tx.commit().await
@@ -225,6 +232,12 @@ impl Store {
         let row = statement.optional(&mut tx).await?;
         tx.rollback().await?;
         Ok((column(&changed, "facts_revision")?, row))
+    }
+
+    /// Follows the primary among the hosts of the database for ever: a standby that is promoted is found within seconds,
+    /// and where no host is a primary, requests are refused at once. Ends at once where the database is a file.
+    pub async fn watch_primary(&self) {
+        self.db.watch_primary().await;
     }
 
     /// Closes all connections and checkpoints the write-ahead log into the file.

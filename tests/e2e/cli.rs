@@ -506,3 +506,22 @@ fn check_refuses_what_serve_refuses_and_makes_nothing() {
         drop(std::fs::remove_dir_all(path("data")));
     }
 }
+
+#[test]
+fn the_server_of_a_file_is_its_only_node_for_as_long_as_it_runs() {
+    let mut server = Server::dev();
+    let shown = |server: &Server| {
+        let nodes = server.cli(&["nodes"]);
+        let all = nodes.as_array().expect("a list");
+        let [node] = all.as_slice() else { unreachable!("one node: {nodes}") };
+        (node["state"].as_str().expect("a text").to_owned(), node["shares"].clone())
+    };
+    assert_eq!(shown(&server), ("live".to_owned(), 64.into()));
+    server.kill9();
+    assert_eq!(shown(&server), ("gone".to_owned(), 0.into()));
+    server.restart();
+    assert_eq!(shown(&server), ("live".to_owned(), 64.into()));
+    assert!(server.cli_text(&["nodes"]).contains("64 of 64 shares"));
+    assert!(server.terminate().success());
+    assert_eq!(shown(&server).0, "gone");
+}

@@ -3,6 +3,7 @@
 mod access;
 mod audit;
 mod browser;
+mod consent;
 mod domains;
 mod editor;
 mod forms;

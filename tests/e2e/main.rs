@@ -28,6 +28,7 @@ mod mail;
 mod maintenance;
 mod management;
 mod messages;
+mod migrate;
 mod monitoring;
 mod openapi_fuzz;
 mod ops;

@@ -95,8 +95,9 @@ fn the_unit_is_sound_and_tight(root: &Path) {
     let units = root.join("usr/lib/systemd/system");
     for unit in fs::read_dir("/lib/systemd/system").expect("the units of this system") {
         let unit = unit.expect("a file").path();
-        let name = unit.file_name().expect("a name").to_string_lossy().into_owned();
-        if (name.ends_with(".target") || name.ends_with(".slice")) && unit.is_file() {
+        let kind = unit.extension().and_then(|it| it.to_str());
+        if matches!(kind, Some("target" | "slice")) && unit.is_file() {
+            let name = unit.file_name().expect("a name");
             fs::copy(&unit, units.join(name)).expect("copied");
         }
     }

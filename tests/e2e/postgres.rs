@@ -1,10 +1,20 @@
-//! The whole server on PostgreSQL: what it does for a sender, and what it refuses to start on.
+//! The whole server on PostgreSQL: what it does for a sender, what it refuses to start on, and how it goes on when the
+//! primary is gone.
+
+mod nodes;
+
+mod shared;
+mod two_nodes;
 
 use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
+use futures_util::future::{join, join_all};
 use reqwest::Method;
-use waxwing_tests::{Launch, Receiver, Server};
-use waxwing_tools::Cluster;
+use waxwing_tests::{Launch, Mail, Receiver, Server, until_async};
+use waxwing_tools::{Cluster, Pair};
 
 use crate::dashboard::Browser;
 use crate::fixture::message;
@@ -63,22 +73,6 @@ async fn a_message_is_sent_delivered_paid_told_and_shown_on_postgresql() {
 }
 
 #[test]
-fn a_second_server_on_the_same_database_does_not_start() {
-    let Some(server) = on_postgres("taken", "that PostgreSQL has one server") else { return };
-    let other = server.scratch("other");
-    let other = other.to_str().expect("a path of UTF-8");
-    let url = Cluster::shared("the same").expect("it runs").url("taken");
-    let output = Command::new(waxwing_tests::binary())
-        .env("WAXWING_STORE__URL", url)
-        .args(["dev", "--json", "--http", "127.0.0.1:0", "--data-dir", other])
-        .output()
-        .expect("the binary runs");
-    let error = String::from_utf8(output.stderr).expect("UTF-8");
-    assert!(!output.status.success(), "{error}");
-    assert!(error.contains("another waxwing works with the database"), "{error}");
-}
-
-#[test]
 fn what_cannot_be_a_store_is_said_before_anything_listens() {
     let home = tempfile::tempdir().expect("a directory");
     let nowhere = "postgres://waxwing:hidden@127.0.0.1:1/waxwing";
@@ -96,4 +90,67 @@ fn what_cannot_be_a_store_is_said_before_anything_listens() {
         assert!(!output.status.success() && error.contains(says), "{url}: {error}");
         assert!(!error.contains("hidden"), "{error}");
     }
+}
+
+const CLIENTS: usize = 6;
+/// Sends that are accepted before the primary is gone, and after another one is there.
+const SENDS: usize = 60;
+const BOUND: Duration = Duration::from_mins(1);
+
+/// What clients send while the primary changes.
+#[derive(Default)]
+struct Load {
+    next: AtomicUsize,
+    /// The recipients of what was answered 201.
+    accepted: Mutex<Vec<String>>,
+    is_over: AtomicBool,
+}
+
+impl Load {
+    /// Sends one message after the other, each once, whatever the answer is.
+    async fn client(&self, server: &Server) {
+        while !self.is_over.load(Ordering::Relaxed) {
+            let to = format!("n{}@example.com", self.next.fetch_add(1, Ordering::Relaxed));
+            let answer = server.send(server.key(), &message(&to)).await;
+            if answer.status == 201 {
+                self.accepted.lock().expect("no client panics").push(to);
+            }
+        }
+    }
+
+    /// Waits until so many more are accepted.
+    async fn until_accepted(&self, more: usize) {
+        let count = || self.accepted.lock().expect("no client panics").len();
+        let wanted = count() + more;
+        until_async("sends", BOUND, || async { (count() >= wanted).then_some(()) }).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_primary_costs_no_accepted_message_and_repeats_none() {
+    let Some(pair) = Pair::start("a fail-over of PostgreSQL") else { return };
+    let url = pair.create("fail_over");
+    let server = Server::start(Launch::dev().with("store", "url", &url));
+    let load = Load::default();
+    let clients = join_all((0..CLIENTS).map(|_| load.client(&server)));
+    let fail_over = async {
+        load.until_accepted(SENDS).await;
+        pair.primary.crash();
+        let refused = || async {
+            let answer = server.send(server.key(), &message("refused@example.com")).await;
+            (answer.status == 503).then_some(answer)
+        };
+        let refused = until_async("a refusal", BOUND, refused).await;
+        refused.assert_refused(503, "UNAVAILABLE");
+        pair.standby.promote();
+        load.until_accepted(SENDS).await;
+        load.is_over.store(true, Ordering::Relaxed);
+    };
+    join(clients, fail_over).await;
+    let accepted = load.accepted.into_inner().expect("no client panics");
+    let count = |mails: &[Mail], to: &String| mails.iter().filter(|mail| mail.to == *to).count();
+    let all_arrived = |mails: &[Mail]| accepted.iter().all(|to| count(mails, to) > 0);
+    let mails = server.wait_for("all that was accepted", all_arrived).await;
+    let twice: Vec<&String> = accepted.iter().filter(|to| count(&mails, to) > 1).collect();
+    assert!(twice.is_empty(), "delivered more than once: {twice:?}");
 }

@@ -69,6 +69,7 @@ impl Bench {
         let directory = tempfile::tempdir().expect("a directory");
         let inside = |name: &str| directory.path().join(name);
         let options = Options {
+            shared: None,
             limits: Limits::default(),
             directory: inside("plugins"),
             state: inside("state"),

@@ -75,6 +75,7 @@ use crate::webhooks::body::WebhookEvent;
         super::messages::retry,
         super::messages::resend,
         super::health::show_metrics,
+        super::nodes::list,
         super::queue::list,
         super::queue::why,
         super::queue::retry,

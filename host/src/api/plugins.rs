@@ -56,6 +56,7 @@ pub struct ShadowQuery {
     responses((status = 200, description = "All slots", body = Listing),
               super::shapes::OperatorReadRefusals))]
 pub async fn list(_: Operator, State(api): State<Api>) -> Json<Page<Slot>> {
+    api.plugins.refresh().await;
     let slots = api.plugins.statuses().slots();
     Json(Page::whole(slots.into_iter().map(|(name, view)| Slot::new(name, view))))
 }
@@ -72,6 +73,7 @@ pub async fn show(
     Path(slot): Path<String>,
 ) -> Result<Json<Slot>, Problem> {
     let slot = named(&slot)?;
+    api.plugins.refresh().await;
     Ok(Json(view(&api, slot)?))
 }
 
@@ -172,6 +174,7 @@ pub async fn settings(
     Path(slot): Path<String>,
 ) -> Result<Json<SlotSettings>, Problem> {
     let slot = named(&slot)?;
+    api.plugins.refresh().await;
     let found = api.plugins.statuses().slot(&slot);
     let view = found.ok_or_else(|| unknown(slot.clone()))?;
     let nothing =
@@ -298,6 +301,7 @@ async fn give(api: &Api, slot: &SlotName, order: Order) -> Result<(), Problem> {
         | OrderError::NothingToConfigure(_)
         | OrderError::Changed(_)
         | OrderError::SettingsBeingProven(_)
+        | OrderError::NotLoaded(_)
         | OrderError::File(_) => Problem::new(Code::Conflict, error.to_string()),
         OrderError::Settings(ComponentError::Settings { faults, .. }) => {
             let fault = |it: Diagnostic| Fault::new("settings", "invalid", it.message);

@@ -1,5 +1,6 @@
 //! Whether sends can be accepted now.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use tokio::time::Instant;
 
 use crate::clock::Timestamp;
 use crate::journey::accept::refusal::{Outage, Refusal};
+use crate::nodes::Membership;
 use crate::store::Store;
 
 /// For how long an answer of the store counts.
@@ -21,6 +23,7 @@ pub struct Readiness {
     last: Mutex<Option<(Instant, Ready)>>,
     /// The server stops soon: whoever sends new work should go elsewhere.
     is_stopping: AtomicBool,
+    membership: Arc<Membership>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,15 +33,25 @@ enum Ready {
 }
 
 impl Readiness {
+    /// Of a node that others count on for a time only.
+    #[must_use]
+    pub fn of_node(membership: Arc<Membership>) -> Self {
+        Self { membership, ..Self::default() }
+    }
+
     /// From now on [`Self::check`] refuses; all else goes on.
     pub fn stop(&self) {
         self.is_stopping.store(true, Ordering::Relaxed);
     }
 
-    /// Refuses while the store cannot be written, and when the server is about to stop.
+    /// Refuses while the store cannot be written, while this node may begin no delivery, and when it is about to stop.
     pub async fn check(&self, store: &Store, now: Timestamp) -> Result<(), Refusal> {
         if self.is_stopping.load(Ordering::Relaxed) {
             return Err(Refusal::unavailable(Outage::Stopping, "the server is shutting down"));
+        }
+        if !self.membership.is_in_time() {
+            let message = "this node has lost the database; the log says why";
+            return Err(Refusal::unavailable(Outage::Store, message));
         }
         match self.of(|| is_writable(store, now)).await {
             Ready::Yes => Ok(()),
@@ -85,6 +98,20 @@ mod tests {
     use futures_util::future::join_all;
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_node_past_its_time_is_not_ready() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = crate::store::test_data::open(&directory).await;
+        let membership = Arc::new(Membership::joining());
+        let readiness = Readiness::of_node(Arc::clone(&membership));
+        let now = Timestamp::from_millis(1_800_000_000_000);
+        let refused = readiness.check(&store, now).await.expect_err("it is not ready");
+        assert_eq!(refused.code(), "UNAVAILABLE");
+        let until = std::time::Instant::now() + Duration::from_hours(1);
+        membership.renewed(&[], 1, until);
+        readiness.check(&store, now).await.expect("it is ready");
+    }
 
     #[tokio::test]
     async fn the_store_is_asked_at_most_once_a_second() {

@@ -35,6 +35,12 @@ pub enum SystemEmail<'a> {
         role: Role,
         link: &'a Secret,
     },
+    /// For somebody who has a log-in, or an invitation to another account. It has no secret.
+    WaitingInvitation {
+        /// None where a program invites.
+        by: Option<&'a EmailAddress>,
+        role: Role,
+    },
     Reset {
         link: &'a Secret,
     },
@@ -66,7 +72,9 @@ pub enum MailError {
 impl SystemEmail<'_> {
     fn subject(&self) -> &'static str {
         match self {
-            Self::Invitation { .. } | Self::FirstPassword { .. } => "Your invitation to Waxwing",
+            Self::Invitation { .. }
+            | Self::WaitingInvitation { .. }
+            | Self::FirstPassword { .. } => "Your invitation to Waxwing",
             Self::Reset { .. } => "Choose another password for Waxwing",
         }
     }
@@ -83,6 +91,19 @@ impl SystemEmail<'_> {
                 link,
                 "7 days",
             ),
+            Self::WaitingInvitation { by, role } => {
+                let why = match by {
+                    Some(by) => {
+                        format!("{by} invites you to another account of Waxwing, as {role}.")
+                    }
+                    None => format!("You are invited to another account of Waxwing, as {role}."),
+                };
+                return format!(
+                    "{why}\r\n\r\nLog in to accept or decline:\r\n\r\n\
+                     {url}/app/accounts\r\n\r\nIf you have no password yet, choose one by “Forgotten password” there. If you \
+                     do not expect this, do nothing: until you accept, nothing changes.\r\n"
+                );
+            }
             Self::FirstPassword { link } => (
                 "You were invited to Waxwing, and have no password yet.".to_owned(),
                 "invite",

@@ -11,6 +11,7 @@ mod key;
 mod maintenance;
 mod management;
 mod message;
+mod node;
 mod operator;
 mod page;
 mod plan;
@@ -41,6 +42,7 @@ pub use management::{
     ChangeAccount, ChangeKey, ChangeOwnAccount, CreateAccount, CreateGrant, CreateKey,
 };
 pub use message::{Attempt, AttemptList, Event, EventList, Message, MessagePage, MessageSummary};
+pub use node::{Node, NodeList};
 pub use operator::{DecisionRecord, Installed, LogPage, Slot, SlotSettings};
 pub use page::{Listing, Page};
 pub use plan::PlanList;
@@ -55,8 +57,8 @@ pub use reference::{
 pub use refusals::{
     AuthorReadRefusals, AuthorRefusals, BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals,
     MaintenanceRefusals, OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals,
-    ResendRefusals, SettingsRefusals, StateRefusals, TeamRefusals, TestRecipientRefusals,
-    UserRefusals,
+    RemoveUserRefusals, ResendRefusals, SettingsRefusals, StateRefusals, TeamRefusals,
+    TestRecipientRefusals, UserRefusals,
 };
 pub use request::{
     AccountQuery, AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,

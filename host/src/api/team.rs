@@ -54,9 +54,10 @@ pub async fn list(
     Ok(Json(Page::whole(team.into_iter().map(|it| TeamMember::new(it, now)))))
 }
 
-/// Gives somebody a role in the account, and mails a new person a link to choose a password with.
+/// Invites somebody to the account, by mail; the person sees nothing of it before accepting.
 ///
-/// The link works once, for 7 days. Whoever has a log-in already gets no mail, and sees the account with it.
+/// A new person gets a link to choose a password with, which works once, for 7 days. Whoever has a log-in already gets no
+/// link, and answers on the page of their accounts.
 #[utoipa::path(post, path = "/v1/team", operation_id = "invite_member", tag = "team",
     security(("apiKey" = [])),
     params(super::shapes::AccountQuery),
@@ -152,25 +153,27 @@ pub async fn remove(
     Ok(Json(RemovedMember { id, email: email.to_string(), removed: true }))
 }
 
-/// Mails the link. Where that cannot be, an operator is told it this once; the account only where the server sends no
-/// e-mail at all, for its key could take it in the name of the one who is invited.
+/// Mails the invitation. Where the link of one cannot be mailed, an operator is told it this once; the account only where the
+/// server sends no e-mail at all, for its key could take it in the name of the one who is invited.
 async fn told(
     api: &Api,
     scope: &AccountScope,
     invited: Invited,
 ) -> Result<TeamInvitation, Problem> {
-    let Invited { user, link } = invited;
+    let Invited { user, role, link } = invited;
     let row = api.people.member(scope.account, user.id).await.map_err(refused)?;
-    let role = row.role;
     let mut invitation =
         TeamInvitation { member: shown(api, row).await?, mailed: false, path: None };
-    let Some(link) = link else { return Ok(invitation) };
-    let letter = SystemEmail::Invitation { by: None, role, link: &link };
+    let letter = match &link {
+        Some(link) => SystemEmail::Invitation { by: None, role, link },
+        None => SystemEmail::WaitingInvitation { by: None, role },
+    };
     let Err(error) = api.mail(&user.email, &letter).await else {
         invitation.mailed = true;
         return Ok(invitation);
     };
     invitation.member.warnings.push(error.to_string());
+    let Some(link) = link else { return Ok(invitation) };
     let is_shown = match scope.grantor() {
         Grantor::Operator(_) | Grantor::Machine => true,
         Grantor::Holder(_) | Grantor::Person(_) => {
@@ -210,12 +213,13 @@ fn refused(error: TeamError) -> Problem {
             store_refused(&error)
         }
         TeamError::IsMember(_)
-        | TeamError::LastOwner
+        | TeamError::LastOwner(_)
         | TeamError::Member(
             MemberError::Exists(_)
             | MemberError::Missing(_)
             | MemberError::Unproven(_)
             | MemberError::Full
+            | MemberError::LastOwner(_)
             | MemberError::NoAccount
             | MemberError::Password(_),
         ) => Problem::new(Code::Conflict, words),

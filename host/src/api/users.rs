@@ -17,8 +17,8 @@ use crate::account::role::Role;
 use crate::fair_share::ShareOwner;
 use crate::id::{AccountId, UserId};
 use crate::message::address::EmailAddress;
-use crate::people::{MemberError, NewMember, Secret, TeamError, link_path, with_role};
-use crate::store::{LinkPurpose, MemberFacts, PersonRow};
+use crate::people::{MemberError, NewMember, Secret, link_path};
+use crate::store::{LinkPurpose, PersonRow};
 
 /// Which users.
 #[derive(Debug, Deserialize)]
@@ -108,7 +108,7 @@ pub async fn show(
 
 /// Gives a user a role in an account, whatever it was before; it holds from the user's next page on.
 ///
-/// The last owner who can log in stays one.
+/// An invitation that waits for the user is accepted with it. The last owner who can log in stays one.
 #[utoipa::path(put, path = "/v1/users/{user}/roles/{account}", operation_id = "give_role", tag = "users",
     security(("apiKey" = [])),
     params(("user" = String, Path, description = "`usr_…`"),
@@ -131,9 +131,7 @@ pub async fn give_role(
     let role = fields.required::<Role>("role");
     let warnings = fields.end()?;
     let role = role.ok_or_else(|| missing("the role".to_owned()))?;
-    if !change_role(&api, row.id, (account, role)).await? {
-        api.people.give_role(&row.email, account, role).await.map_err(refused)?;
-    }
+    api.people.give_role(&row.email, account, role).await.map_err(refused)?;
     let mut user = user(&api, &row).await?;
     user.warnings = warnings;
     Ok(Json(user))
@@ -171,11 +169,13 @@ pub async fn reset(
 }
 
 /// Removes a user with all roles, and ends the user's sessions.
+///
+/// Refused while the user is the last owner of an account who can log in: make somebody else an owner of it first.
 #[utoipa::path(delete, path = "/v1/users/{user}", operation_id = "remove_user", tag = "users",
     security(("apiKey" = [])),
     params(("user" = String, Path, description = "`usr_…`")),
     responses((status = 200, description = "The user is removed", body = DeletedUser),
-              super::shapes::OperatorReadRefusals))]
+              super::shapes::RemoveUserRefusals))]
 pub async fn remove(
     _: Operator,
     State(api): State<Api>,
@@ -184,21 +184,6 @@ pub async fn remove(
     let row = named(&api, &id).await?;
     let row = api.people.remove(&row.email).await.map_err(refused)?;
     Ok(Json(DeletedUser { id: row.id, email: row.email.to_string(), deleted: true }))
-}
-
-/// Gives another role to a member of the account, by the rule of the team page. Answers whether the user is a member.
-async fn change_role(
-    api: &Api,
-    user: UserId,
-    (account, role): (AccountId, Role),
-) -> Result<bool, Problem> {
-    let decide = |facts: &MemberFacts| with_role(facts, user, role);
-    let changed = api.store.change_member(account, user, decide).await;
-    match changed.map_err(|error| account_scope::refused(&error))? {
-        Ok(()) => Ok(true),
-        Err(TeamError::Missing) => Ok(false),
-        Err(error) => Err(Problem::new(Code::Conflict, error.to_string())),
-    }
 }
 
 async fn named(api: &Api, id: &str) -> Result<PersonRow, Problem> {
@@ -240,7 +225,7 @@ fn refused(error: MemberError) -> Problem {
             );
             Problem::new(Code::Conflict, message)
         }
-        error @ (MemberError::Full | MemberError::Unproven(_)) => {
+        error @ (MemberError::Full | MemberError::Unproven(_) | MemberError::LastOwner(_)) => {
             Problem::new(Code::Conflict, error.to_string())
         }
         MemberError::Missing(email) => missing(format!("there is no user `{email}`")),

@@ -30,7 +30,7 @@ pub enum MasterKeyCommand {
     },
     /// Remove earlier keys that nothing needs: no value is sealed under them, and 30 days are over since they made return paths
     Drop {
-        /// Do not wait 30 days: reports to mail from before the rotation are lost. The server must be stopped
+        /// Do not wait 30 days: reports to mail from before the rotation are lost. All servers must be stopped
         #[arg(long)]
         now: bool,
         #[command(flatten)]

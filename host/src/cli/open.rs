@@ -42,6 +42,8 @@ pub struct Target {
 pub struct Opened {
     pub store: Store,
     pub clock: Clock,
+    /// Whether a server runs on the data directory.
+    pub is_served: bool,
     config: Config,
     data: DataDir,
 }
@@ -83,19 +85,23 @@ impl Target {
         config.log.filter = LogFilter::level(tracing::Level::WARN);
         telemetry::logs::start(&config.log);
         let is_new = DataDir::existing_place(&config.store).is_none();
-        let data = DataDir::open(&config.store.data_dir)?;
+        let data = DataDir::of(&config.store)?;
         data.warn_of_readers();
         if is_new {
             let directory = config.store.data_dir.display();
             tracing::warn!(path = %directory, "there was no data here; a new, empty store is made");
         }
         let store = Store::open(data.place(&config.store)?).await?;
+        if !store.has_file() {
+            // Another machine may have made the database: nothing is to be sealed here that its key does not open.
+            server::master_key::verify(&data, &store).await?;
+        }
         // What is said here stands above what a server has saved, unless that server runs.
-        let runs = matches!(data.lock(), Err(DataDirError::Locked { .. }));
-        if runs || (self.config.is_none() && !is_configured()) {
+        let is_served = matches!(data.lock(), Err(DataDirError::Locked { .. }));
+        if is_served || (self.config.is_none() && !is_configured()) {
             server::cli_settings::load_saved(&mut config, &store).await?;
         }
-        Ok(Opened { store, clock: Clock::system(), config, data })
+        Ok(Opened { store, clock: Clock::system(), is_served, config, data })
     }
 }
 
@@ -112,7 +118,8 @@ fn is_configured() -> bool {
 impl Opened {
     /// Loads the plugins of the server.
     pub async fn plugins(&self) -> Result<Arc<Plugins>, CliError> {
-        let options = server::plugins::options(&self.config, &self.data)?;
+        let shared = server::shared_plugins::of_store(&self.store, &self.clock);
+        let options = server::plugins::options(&self.config, &self.data, shared)?;
         let (plugins, _supervisor) = Plugins::start(options, self.clock.clone()).await?;
         Ok(plugins)
     }

@@ -18,6 +18,8 @@ use sample::{Sample, Span};
 const ROWS: usize = 10;
 /// From how many destinations the longest queues are chosen.
 const DESTINATIONS: u32 = 500;
+/// The histogram of the steps.
+const STEP: &str = "waxwing_step_seconds";
 const STEPS: [&str; 6] = ["accept", "policy", "render", "commit", "deliver", "event"];
 
 /// Watch the running server: rates, the time of each step, the queue by destination, plugins
@@ -63,9 +65,9 @@ pub async fn run(top: Top) -> Result<(), CliError> {
 /// What has happened between two looks.
 fn seen(span: &Span<'_>, queue: &[Value]) -> Value {
     let steps = STEPS.map(|step| {
-        let [half, most] = [50, 99].map(|of_100| span.within("waxwing_step_seconds", step, of_100));
+        let [half, most] = [50, 99].map(|of_100| span.within(STEP, step, of_100));
         json!({
-            "step": step, "perSecond": span.rate("waxwing_step_seconds_count", ("step", step)),
+            "step": step, "perSecond": span.rate(&format!("{STEP}_count"), ("step", step)),
             "p50Seconds": half, "p99Seconds": most,
         })
     });

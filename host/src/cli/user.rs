@@ -48,7 +48,7 @@ pub enum UserCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Give a user a role in an account: owner, member or read-only
+    /// Give a user a role in an account: owner, member or read-only; the last owner who can log in stays one
     Role {
         email: EmailAddress,
         /// `acc_…`
@@ -59,7 +59,7 @@ pub enum UserCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Remove a user and end all sessions of the user
+    /// Remove a user and end all sessions of the user; not the last owner of an account who can log in
     Remove {
         email: EmailAddress,
         #[command(flatten)]
@@ -136,13 +136,16 @@ async fn view(opened: &Opened, user: &PersonRow) -> Result<Value, CliError> {
 
 fn line(value: &Value) -> String {
     let roles = value["roles"].as_array().into_iter().flatten();
-    let roles: Vec<String> =
-        roles.map(|it| format!("{} of {}", text(it, "role"), text(it, "name"))).collect();
+    let role = |it: &Value| {
+        let invited = if it["accepted"] == false { " (invited)" } else { "" };
+        format!("{} of {}{invited}", text(it, "role"), text(it, "name"))
+    };
+    let roles: Vec<String> = roles.map(role).collect();
     let operator = if value["operator"] == true { "  operator" } else { "" };
-    let invited = if value["hasPassword"] == true { "" } else { "  invited" };
+    let pending = if value["hasPassword"] == true { "" } else { "  invited" };
     let factor = if value["hasFactor"] == true { "  second factor" } else { "" };
     format!(
-        "{}  {}{operator}{invited}{factor}  {}",
+        "{}  {}{operator}{pending}{factor}  {}",
         text(value, "id"),
         text(value, "email"),
         roles.join(", ")

@@ -8,6 +8,7 @@ use super::dns::Dns;
 use super::domains::Domains;
 use super::http::Http;
 use super::limits::Limits;
+use super::node::Node;
 use super::people::People;
 use super::plugins::Plugins;
 use super::retention::Retention;
@@ -45,7 +46,8 @@ impl Config {
             private_key, message_bytes, recipients, connections, connections_per_ip, memory_bytes,
             login_seconds, idle_seconds, data_seconds, insufficient_balance, bare_newline
         }
-        store: Store { data_dir, url, template_memory_bytes }
+        store: Store { data_dir, url, master_key_file, template_memory_bytes }
+        node: Node { name, renew_s, hold_s }
         delivery: Delivery {
             route, port, smarthosts, rules, destinations, concurrent, memory_bytes, connections,
             messages_per_connection, messages_per_minute, local_addresses, addresses, allow_private,

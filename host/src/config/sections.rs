@@ -12,6 +12,7 @@ use super::domains::Domains;
 use super::http::Http;
 use super::limits::Limits;
 use super::log_filter::LogFilter;
+use super::node::Node;
 use super::people::People;
 use super::plugins::Plugins;
 use super::retention::Retention;
@@ -30,6 +31,8 @@ pub struct Config {
     pub smtp: Smtp,
     /// Where the server keeps its data.
     pub store: Store,
+    /// This server among those that share a database. With a file there is one, and it has all the work.
+    pub node: Node,
     /// How messages leave: routes, smarthosts, and how gently destinations are treated.
     pub delivery: Delivery,
     /// The listener for bounces and complaints, and how long they suppress an address.

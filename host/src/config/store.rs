@@ -14,9 +14,13 @@ pub struct Store {
     /// The directory of the database, the master key and the caches.
     pub data_dir: PathBuf,
     /// A database of PostgreSQL 15 or later, as in `postgres://user:password@host:5432/waxwing`, in place of the one in
-    /// the directory. For one server.
+    /// the directory. Several hosts, as in `host1:5432,host2:5432`, are a primary and its standbys: whichever is the
+    /// primary is used. Several servers may share it: see `[node]`.
     #[serde(skip_serializing)]
     pub url: Option<Secret>,
+    /// The file of the master key, 32 bytes, in place of `master.key` in the directory: for nodes that share a database, which
+    /// all need the same key. The server does not make it.
+    pub master_key_file: Option<PathBuf>,
     /// Memory for published templates, in bytes of their texts; a template that is not in memory is read again when it
     /// is sent.
     pub template_memory_bytes: u64,
@@ -40,6 +44,11 @@ impl Store {
 
 impl Default for Store {
     fn default() -> Self {
-        Self { data_dir: PathBuf::from("waxwing-data"), url: None, template_memory_bytes: 64 << 20 }
+        Self {
+            data_dir: PathBuf::from("waxwing-data"),
+            url: None,
+            master_key_file: None,
+            template_memory_bytes: 64 << 20,
+        }
     }
 }

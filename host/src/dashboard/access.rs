@@ -11,6 +11,7 @@ use super::frame::Cover;
 use super::guard::{Guest, GuestForm, with_session};
 use super::response::{Failure, page, sentence, with_status};
 use super::state::Dashboard;
+use crate::account::role::Role;
 use crate::people::{Choice, Enrolment, LinkError, Secret, SetUp, qr_code};
 use crate::store::LinkPurpose;
 
@@ -39,6 +40,8 @@ struct SetUpPage {
 struct ChoosePage {
     cover: Cover,
     is_invitation: bool,
+    /// The account that the person accepts an invitation to by this, and the role there.
+    place: Option<(String, Role)>,
     has_factor: bool,
     email: String,
     enrolment: EnrolmentView,
@@ -167,16 +170,17 @@ async fn choose(
     let found = dashboard.people.find_link(link).await;
     let found = found.and_then(|it| {
         let user = it.user.filter(|_| it.purpose == purpose);
-        user.ok_or(LinkError::Over)
+        user.map(|user| (user, it.place)).ok_or(LinkError::Over)
     });
-    let user = match found {
-        Ok(user) => user,
+    let (user, place) = match found {
+        Ok(found) => found,
         Err(error) => return over(guest, error),
     };
     let email = user.email.to_string();
     page(&ChoosePage {
         cover: Cover::of(guest),
         is_invitation: purpose == LinkPurpose::Invitation,
+        place: place.map(|it| (it.account_name, it.role)),
         has_factor: user.has_factor,
         enrolment: EnrolmentView::of(&Enrolment::random(), &email),
         email,
@@ -211,6 +215,7 @@ async fn chosen(
             let again = ChoosePage {
                 cover: Cover::of(&guest),
                 is_invitation: purpose == LinkPurpose::Invitation,
+                place: found.place.map(|it| (it.account_name, it.role)),
                 has_factor: user.has_factor,
                 enrolment: EnrolmentView::again(&typed.enrolment, &email),
                 email,

@@ -5,12 +5,12 @@ use axum::response::Response;
 
 use super::assets;
 pub use super::cover::Cover;
-use super::guard::{Guest, GuestForm, Theme, Visitor, with_theme};
+use super::guard::{Guest, GuestForm, OWN_ACCOUNTS, Theme, Visitor, with_theme};
 use super::response::{Failure, to};
 use super::state::Dashboard;
 use crate::account::role::Role;
-use crate::people::Secret;
-use crate::store::MembershipRow;
+use crate::people::{Membership, Secret};
+use crate::store::{MembershipRow, MembershipState};
 
 /// Where in the side bar a page stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,11 +55,13 @@ pub struct Frame {
     pub is_acting: bool,
     /// Whether it is a page of a suspended account, which changes nothing.
     pub is_suspended: bool,
-    pub account: Option<MembershipRow>,
+    pub account: Option<Membership>,
     /// All accounts of the person, where there are several.
     pub accounts: Vec<MembershipRow>,
     /// Why the server is in read-only mode, while it is.
     pub read_only: Option<String>,
+    /// Accounts that wait for the person's answer to an invitation; none on the page where it is given.
+    pub invitations: Vec<MembershipRow>,
     /// What has just been done.
     pub notice: Option<String>,
 }
@@ -71,14 +73,14 @@ impl Frame {
         place: Place,
     ) -> Result<Self, Failure> {
         let person = &visitor.person;
-        let accounts = dashboard.people.store.memberships(person.user.id).await?;
-        let account = person.membership.as_ref().map(|it| MembershipRow {
-            account: it.account,
-            account_name: it.account_name.clone(),
-            role: it.role,
-        });
-        let is_of_account = visitor.guest.path.starts_with("/app");
-        let is_suspended = is_of_account && visitor.is_suspended(dashboard).await?;
+        let memberships = dashboard.people.store.memberships(person.user.id).await?;
+        let is_accepted = |it: &MembershipRow| it.state == MembershipState::Accepted;
+        let (accounts, mut invitations): (Vec<_>, Vec<_>) =
+            memberships.into_iter().partition(is_accepted);
+        if visitor.guest.path.starts_with(OWN_ACCOUNTS) {
+            invitations.clear();
+        }
+        let is_suspended = visitor.guest.path.starts_with("/app") && visitor.is_suspended();
         let maintenance = dashboard.api.journey.accept.facts.current_maintenance().await?;
         let is_acting = person.membership.as_ref().is_some_and(|it| it.is_acting);
         Ok(Self {
@@ -93,9 +95,10 @@ impl Frame {
             is_operator: person.user.is_operator,
             is_acting,
             is_suspended,
-            account,
             read_only: maintenance.map(|it| it.reason.clone()),
+            account: person.membership.clone(),
             accounts: if accounts.len() > 1 && !is_acting { accounts } else { Vec::new() },
+            invitations,
             notice: None,
         })
     }

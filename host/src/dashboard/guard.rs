@@ -14,7 +14,6 @@ use super::response::{Failure, sentence, to};
 use super::state::Dashboard;
 use super::step_up::{self, StepUpPage};
 pub use super::theme::Theme;
-use crate::account::AccountState;
 use crate::account::role::Role;
 use crate::api::{body, request_context};
 use crate::id::AccountId;
@@ -23,6 +22,8 @@ use crate::people::{LogInError, Membership, Origin, Person, SESSION_LIFE, Secret
 
 const SESSION: &str = "__Host-waxwing";
 const THEME: &str = "__Host-theme";
+/// The page of the accounts that a person is in, or invited to.
+pub const OWN_ACCOUNTS: &str = "/app/accounts";
 const SUSPENDED: &str = "The account is suspended: its pages show what there is and change nothing. Ask the operator of \
                          this server, who resumes it.";
 
@@ -150,13 +151,9 @@ impl Visitor {
     /// The account that the session shows.
     ///
     /// # Errors
-    /// The person has none.
+    /// The person is in none: leads to the page that says so, where invitations are answered.
     pub fn membership(&self) -> Result<&Membership, Failure> {
-        self.person.membership.as_ref().ok_or_else(|| {
-            let message = "You are in no account of this server. Its operator gives you a role in one with \
-                           `waxwing user role`.";
-            Failure::Forbidden(message.to_owned())
-        })
+        self.person.membership.as_ref().ok_or_else(|| to(OWN_ACCOUNTS).into())
     }
 
     pub fn account(&self) -> Result<AccountId, Failure> {
@@ -168,11 +165,8 @@ impl Visitor {
     }
 
     /// Whether the account that the session shows is suspended. The API then answers nothing at all; the pages only show.
-    pub async fn is_suspended(&self, dashboard: &Dashboard) -> Result<bool, Failure> {
-        let Some(membership) = &self.person.membership else { return Ok(false) };
-        let row =
-            dashboard.api.store.account(membership.account, dashboard.api.clock.now()).await?;
-        Ok(row.account.state == AccountState::Suspended)
+    pub fn is_suspended(&self) -> bool {
+        self.person.membership.as_ref().is_some_and(|it| it.is_suspended)
     }
 
     /// Writes a change of the account that the session shows into the audit log.
@@ -288,7 +282,7 @@ impl FromRequestParts<Dashboard> for Visitor {
         {
             let visitor = Self { person, secret, guest };
             must_not_be_read_only(parts, dashboard).await?;
-            if changes_account(parts) && visitor.is_suspended(dashboard).await? {
+            if changes_account(parts) && visitor.is_suspended() {
                 return Err(Failure::Forbidden(SUSPENDED.to_owned()));
             }
             return Ok(visitor);

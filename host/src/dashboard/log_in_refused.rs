@@ -10,16 +10,16 @@ use crate::people::{LogInError, PasswordError};
 /// With which status the form is shown again.
 pub fn status(error: &LogInError) -> Result<StatusCode, Failure> {
     Ok(match error {
-        LogInError::Wrong | LogInError::WrongCode | LogInError::Over => {
+        LogInError::Wrong
+        | LogInError::WrongCode
+        | LogInError::Over
+        | LogInError::Password(PasswordError::TooShort | PasswordError::TooLong) => {
             StatusCode::UNPROCESSABLE_ENTITY
         }
         LogInError::TooMany(_) | LogInError::Password(PasswordError::TooManyHere) => {
             StatusCode::TOO_MANY_REQUESTS
         }
         LogInError::Password(PasswordError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
-        LogInError::Password(PasswordError::TooShort | PasswordError::TooLong) => {
-            StatusCode::UNPROCESSABLE_ENTITY
-        }
         LogInError::Store(_) => {
             return Err(Failure::Unavailable(
                 "The store cannot be read now. Try again.".to_owned(),

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use axum::response::Response;
 use http::header::LOCATION;
+use http::{HeaderMap, StatusCode};
 use sha2::{Digest, Sha256};
 
 use super::form::Form;
@@ -33,7 +34,7 @@ pub async fn within(answer: impl Future<Output = Response>) -> Response {
     let slot = Arc::new(OnceLock::new());
     let response = OF_REQUEST.scope(Arc::clone(&slot), answer).await;
     if let Some(taken) = slot.get() {
-        taken.settle(&response).await;
+        taken.settle(response.status(), response.headers()).await;
     }
     response
 }
@@ -63,7 +64,10 @@ pub async fn take(
     let Some(earlier) = store.take_form(&form, now).await? else {
         let taken = Taken { store: store.clone(), form };
         // Outside of a request nobody settles it.
-        drop(OF_REQUEST.try_with(|slot| slot.set(taken)));
+        let note = |slot: &Arc<OnceLock<Taken>>| {
+            slot.get_or_init(|| taken);
+        };
+        let _of_no_request = OF_REQUEST.try_with(note);
         return Ok(());
     };
     Err(match earlier {
@@ -73,9 +77,10 @@ pub async fn take(
                       wanted is not there, load the form again and send it once more.",
             page: page_behind(path).to_owned(),
         },
-        EarlierSubmit::Shown => {
-            Failure::SentBefore { message: what_was_shown(path), page: page_behind(path).to_owned() }
-        }
+        EarlierSubmit::Shown => Failure::SentBefore {
+            message: what_was_shown(path),
+            page: page_behind(path).to_owned(),
+        },
     })
 }
 
@@ -128,14 +133,14 @@ fn what_was_shown(path: &str) -> &'static str {
 impl Taken {
     /// A refusal has made nothing, and the form may be sent again. What a failure of the server has made is not known:
     /// then the form stays taken.
-    async fn settle(&self, response: &Response) {
-        let (store, status) = (&self.store, response.status());
+    async fn settle(&self, status: StatusCode, headers: &HeaderMap) {
+        let store = &self.store;
         let settled = if status.is_client_error() {
             store.give_back_form(&self.form).await
         } else if status.is_server_error() {
             Ok(())
         } else {
-            let page = response.headers().get(LOCATION).and_then(|it| it.to_str().ok());
+            let page = headers.get(LOCATION).and_then(|it| it.to_str().ok());
             store.settle_form(&self.form, page.unwrap_or_default()).await
         };
         if let Err(error) = settled {

@@ -6,6 +6,7 @@ mod decisions;
 mod health;
 pub mod operating;
 mod plugin_settings;
+mod plugin_slot;
 mod plugins;
 mod queue;
 

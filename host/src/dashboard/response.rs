@@ -109,7 +109,8 @@ pub async fn wrong_method(request: Request) -> Response {
 
 /// The page above a form's address, or the list where a row has no page of its own.
 pub fn page_of_form(path: &str) -> &str {
-    const LISTS: [(&str, &str); 3] = [
+    const LISTS: [(&str, &str); 4] = [
+        ("/app/accounts/", "/app/accounts"),
         ("/app/team/", "/app/team"),
         ("/app/profile/sessions/", "/app/profile"),
         ("/app/acting/", "/app"),
@@ -198,6 +199,12 @@ impl From<StoreError> for Failure {
         }
         if !error.is_busy() {
             tracing::error!(%error, "a page of the dashboard needs the store, which failed; the browser got 503");
+        }
+        if error.is_unknown() {
+            return Self::Unavailable(
+                "The store did not answer in time: the change may have been made. Look before you make it again."
+                    .to_owned(),
+            );
         }
         Self::Unavailable(
             "The store cannot be read now, or is busy. Try again in some seconds.".to_owned(),

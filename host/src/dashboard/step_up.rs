@@ -14,8 +14,7 @@ use super::theme::Theme;
 pub const PASSWORD: &str = "step-up-password";
 pub const CODE: &str = "step-up-code";
 /// What no page repeats: secrets that were typed, and the session's token, which stands there anyway.
-const NEVER_REPEATED: [&str; 7] =
-    ["form", "password", "before", "after", "code", PASSWORD, CODE];
+const NEVER_REPEATED: [&str; 7] = ["form", "password", "before", "after", "code", PASSWORD, CODE];
 
 /// The question.
 #[derive(Debug, Template)]

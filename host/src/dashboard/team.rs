@@ -23,11 +23,19 @@ struct MemberLine {
     email: String,
     role: Role,
     is_self: bool,
-    is_pending: bool,
-    /// Until when the invitation works; none where it is over, or taken.
-    until: Option<When>,
+    /// Of an invitation that was not taken yet.
+    pending: Option<Pending>,
+    /// Not said of somebody who has not agreed to be here.
     has_factor: bool,
     since: When,
+}
+
+#[derive(Debug)]
+struct Pending {
+    /// Class, glyph and word.
+    badge: (&'static str, &'static str, &'static str),
+    /// Until when its link works; none where that is over, or there is none.
+    until: Option<When>,
 }
 
 #[derive(Template)]
@@ -52,7 +60,8 @@ struct RemovePage {
     fault: Option<String>,
 }
 
-const ROLES: [(Role, &str, &str); 3] = [
+/// Each with its name, and what it may.
+pub const ROLES: [(Role, &str, &str); 3] = [
     (Role::ReadOnly, "Read-only", "Sees all of it and changes nothing."),
     (Role::Member, "Member", "Works with messages, templates and suppressions."),
     (Role::Owner, "Owner", "Also has keys, domains, webhooks and people."),
@@ -60,14 +69,18 @@ const ROLES: [(Role, &str, &str); 3] = [
 
 impl MemberLine {
     fn of(it: &TeamMember, this: UserId, now: Timestamp) -> Self {
+        let until = it.invited_until.filter(|end| *end > now).map(|end| When::of(end, now));
+        // Somebody with a log-in needs no link, and may answer at any time.
+        let is_over = it.row.user.password.is_none() && until.is_none();
+        let badge =
+            if is_over { ("wait", "↻", "invitation over") } else { ("way", "◔", "invited") };
         Self {
             id: it.row.user.id.to_string(),
             email: it.row.user.email.to_string(),
             role: it.row.role,
             is_self: it.row.user.id == this,
-            is_pending: it.row.user.password.is_none(),
-            until: it.invited_until.filter(|end| *end > now).map(|end| When::of(end, now)),
-            has_factor: it.row.user.has_factor,
+            pending: it.row.is_pending().then_some(Pending { badge, until }),
+            has_factor: it.row.user.has_factor && !it.row.is_pending(),
             since: When::of(it.row.since, now),
         }
     }
@@ -82,8 +95,9 @@ pub async fn list(
     let mut shown = team(&dashboard, &visitor).await?;
     shown.frame.notice = match Form::of_query(uri.query()).get("done") {
         "invited" => Some("The invitation is on its way.".to_owned()),
-        "added" => Some(
-            "They have a log-in already, or an invitation, and see the account with it.".to_owned(),
+        "waits" => Some(
+            "The invitation waits, and no e-mail was sent. They see it when they log in: tell them."
+                .to_owned(),
         ),
         "role" => Some("The role is changed; it holds from the next page on.".to_owned()),
         "removed" => Some("They are in this account no more.".to_owned()),
@@ -102,7 +116,7 @@ pub async fn invite(
     let invited =
         dashboard.people.invite_to_account(&visitor.person, asked, &visitor.guest.from).await;
     match invited {
-        Ok(invited) => told(&dashboard, &visitor, &invited, role).await,
+        Ok(invited) => told(&dashboard, &visitor, &invited).await,
         Err(error) => {
             let fault = fault(&dashboard, (&visitor, &form), error)?;
             let mut again = team(&dashboard, &visitor).await?;
@@ -121,7 +135,7 @@ pub async fn again(
     let (visitor, id) = (&sent.visitor, user(&id)?);
     let invited = dashboard.people.invite_again(&visitor.person, id, &visitor.guest.from).await;
     match invited {
-        Ok(invited) => told(&dashboard, visitor, &invited, Role::ReadOnly).await,
+        Ok(invited) => told(&dashboard, visitor, &invited).await,
         Err(error) => {
             let fault = fault(&dashboard, (visitor, &sent.form), error)?;
             let mut again = team(&dashboard, visitor).await?;
@@ -131,35 +145,47 @@ pub async fn again(
     }
 }
 
-/// Mails the link. Where that cannot be, an operator is shown it this once, and why; an owner only where the server sends
-/// no e-mail at all, for the owner could take it in the name of the one who is invited.
+/// Mails the invitation. Where the link of one cannot be mailed, an operator is shown it this once, and why; an owner only
+/// where the server sends no e-mail at all, for the owner could take it in the name of the one who is invited. Whoever has
+/// a log-in gets no link, and finds the invitation with the log-in, mailed or not.
 async fn told(
     dashboard: &Dashboard,
     visitor: &Visitor,
     invited: &Invited,
-    role: Role,
 ) -> Result<Response, Failure> {
-    let Some(link) = &invited.link else { return Ok(to("/app/team?done=added")) };
-    let letter = SystemEmail::Invitation { by: Some(&visitor.person.user.email), role, link };
-    let Err(error) = dashboard.api.mail(&invited.user.email, &letter).await else {
+    let Invited { user, role, link } = invited;
+    let (by, role) = (Some(&visitor.person.user.email), *role);
+    let letter = match link {
+        Some(link) => SystemEmail::Invitation { by, role, link },
+        None => SystemEmail::WaitingInvitation { by, role },
+    };
+    let Err(error) = dashboard.api.mail(&user.email, &letter).await else {
         return Ok(to("/app/team?done=invited"));
     };
+    let is_configured = !matches!(error, MailError::NotConfigured);
+    let why = sentence(&error.to_string());
     let mut shown = team(dashboard, visitor).await?;
+    let Some(link) = link else {
+        if !is_configured {
+            return Ok(to("/app/team?done=waits"));
+        }
+        shown.fault =
+            Some(format!("{why} The invitation waits; {} sees it with the log-in.", user.email));
+        return with_status(StatusCode::SERVICE_UNAVAILABLE, &shown);
+    };
     if !visitor.person.user.is_operator {
-        if !matches!(error, MailError::NotConfigured) {
-            let why = sentence(&error.to_string());
-            let fault =
-                format!("{why} {} waits in the list: invite them again.", invited.user.email);
+        if is_configured {
+            let fault = format!("{why} {} waits in the list: invite them again.", user.email);
             shown.fault = Some(fault);
             return with_status(StatusCode::SERVICE_UNAVAILABLE, &shown);
         }
-        if !dashboard.people.show_link(&invited.user, link).await? {
-            return Ok(to("/app/team?done=added"));
+        if !dashboard.people.show_link(user, link).await? {
+            return Ok(to("/app/team?done=waits"));
         }
     }
     let url = visitor.link_base(dashboard);
     let link = format!("{url}/invite/{}", link.reveal());
-    shown.link = Some((link, sentence(&error.to_string())));
+    shown.link = Some((link, why));
     page(&shown)
 }
 
@@ -263,7 +289,7 @@ fn fault(
         }
         TeamError::Email => Ok("The address must be whole, as in ada@example.com.".to_owned()),
         TeamError::IsMember(_)
-        | TeamError::LastOwner
+        | TeamError::LastOwner(_)
         | TeamError::TooSoon(_)
         | TeamError::TooMany(_)
         | TeamError::Member(_) => Ok(sentence(&error.to_string())),

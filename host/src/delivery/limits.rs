@@ -12,3 +12,38 @@ pub struct Limits {
     /// Messages per minute (rate limit); none for no limit.
     pub per_minute: Option<NonZeroU32>,
 }
+
+impl Limits {
+    /// One node's part of them where so many deliver: together they keep to the whole, unless that is fewer than one for
+    /// each.
+    #[must_use]
+    pub fn among(self, nodes: u32) -> Self {
+        let nodes = nodes.max(1);
+        let part = |all: NonZeroU32| NonZeroU32::new(all.get() / nodes).unwrap_or(NonZeroU32::MIN);
+        Self {
+            connections: (self.connections / nodes).max(1),
+            per_minute: self.per_minute.map(part),
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nodes_share_the_limits_of_a_destination() {
+        let whole = Limits {
+            connections: 20,
+            messages_per_connection: 100,
+            per_minute: NonZeroU32::new(100),
+        };
+        assert_eq!([0, 1].map(|nodes| whole.among(nodes)), [whole; 2]);
+        let third = whole.among(3);
+        assert_eq!((third.connections, third.per_minute.map(NonZeroU32::get)), (6, Some(33)));
+        assert_eq!(third.messages_per_connection, 100, "of each connection");
+        let least = whole.among(1_000);
+        assert_eq!((least.connections, least.per_minute), (1, Some(NonZeroU32::MIN)));
+    }
+}

@@ -1,32 +1,30 @@
-//! Stores the messages of the sandbox inbox, in an `SQLite` file of their own.
-//!
-//! Write-ahead log with `synchronous=NORMAL`: a killed process loses nothing, a power cut may lose
-//! the last few messages, and no message waits for the disk. Bounded by [`Bounds`].
+//! Stores the messages of the sandbox inbox: in a file, or in the database that nodes share. Bounded by [`Bounds`].
 
+mod file;
 mod quota;
 mod row;
 
 use std::path::Path;
-use std::time::Duration;
-
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
-};
 
 use super::InboxError;
-use crate::store::embedded::{begin_immediate, begin_shrinkable, convert_to_shrinkable};
+use crate::store::{MailBounds, NewMail, Store};
+use file::InboxFile;
 pub use quota::Bounds;
 pub use row::{Arrival, InvalidMailId, MailId, StoredMessage, Summary};
-
-const READER_CONNECTIONS: u32 = 3;
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Cheap to clone; all clones share its connections.
 #[derive(Debug, Clone)]
 pub struct InboxStore {
-    writer: SqlitePool,
-    readers: SqlitePool,
+    place: Place,
     bounds: Bounds,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    /// Of one machine.
+    File(InboxFile),
+    /// Of all nodes.
+    Shared(Box<Store>),
 }
 
 /// Some messages, newest first.
@@ -51,47 +49,35 @@ impl InboxStore {
     /// # Errors
     /// It cannot be opened, or is no database of an inbox.
     pub async fn open_with_bounds(file: &Path, bounds: Bounds) -> Result<Self, InboxError> {
-        let options = SqliteConnectOptions::new()
-            .filename(file)
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Normal)
-            .busy_timeout(LOCK_TIMEOUT)
-            .pragma("journal_size_limit", "67108864");
-        begin_shrinkable(&options, file).await.map_err(InboxError::during("open"))?;
-        let pool = SqlitePoolOptions::new().acquire_timeout(LOCK_TIMEOUT);
-        let writer = pool
-            .clone()
-            .max_connections(1)
-            .connect_with(options.clone())
-            .await
-            .map_err(InboxError::during("open"))?;
-        convert_to_shrinkable(&writer, file).await.map_err(InboxError::during("open"))?;
-        sqlx::raw_sql(row::SCHEMA).execute(&writer).await.map_err(InboxError::during("open"))?;
-        let readers = pool
-            .max_connections(READER_CONNECTIONS)
-            .connect_with(options.read_only(true).create_if_missing(false))
-            .await
-            .map_err(InboxError::during("open"))?;
-        Ok(Self { writer, readers, bounds })
+        Ok(Self { place: Place::File(InboxFile::open(file).await?), bounds })
+    }
+
+    /// The inbox of all nodes that share a database.
+    #[must_use]
+    pub fn shared(store: Store) -> Self {
+        Self::shared_with_bounds(store, Bounds::default())
+    }
+
+    /// The same with other bounds than the default.
+    #[must_use]
+    pub fn shared_with_bounds(store: Store, bounds: Bounds) -> Self {
+        Self { place: Place::Shared(Box::new(store)), bounds }
     }
 
     /// Stores a message, a row for each recipient, all or none; then deletes the oldest messages beyond the bounds.
     ///
     /// # Errors
-    /// The file failed; nothing was stored.
+    /// The file or the database failed; nothing was stored.
     pub async fn insert(&self, arrival: &Arrival) -> Result<(), InboxError> {
-        let during = || InboxError::during("insert");
-        let heading = row::ListedHeaders::of(arrival);
-        let mut tx = begin_immediate(&self.writer).await.map_err(during())?;
-        for recipient in &arrival.recipients {
-            row::insert(&mut tx, recipient, &heading, arrival).await.map_err(during())?;
-        }
-        tx.commit().await.map_err(during())?;
-        if let Err(error) = quota::trim(&self.writer, self.bounds).await {
-            tracing::warn!(%error, "the sandbox inbox could not delete its oldest messages");
-        }
-        Ok(())
+        let headers = row::ListedHeaders::of(arrival);
+        let store = match &self.place {
+            Place::File(file) => return file.insert(arrival, &headers, self.bounds).await,
+            Place::Shared(store) => store,
+        };
+        let recipients = arrival.recipients.iter();
+        let mails: Vec<NewMail<'_>> = recipients.map(|to| headers.mail(to, arrival)).collect();
+        let Bounds { messages, bytes } = self.bounds;
+        Ok(store.keep_mail(&mails, MailBounds { messages, bytes }).await?)
     }
 
     /// At most `limit` messages, newest first: those before `after`, those for `to`, where given.
@@ -101,9 +87,14 @@ impl InboxStore {
         after: Option<MailId>,
         to: Option<&str>,
     ) -> Result<Page, InboxError> {
-        let mut rows = row::list(&self.readers, i64::from(limit) + 1, after, to)
-            .await
-            .map_err(InboxError::during("list"))?;
+        let one_more = i64::from(limit) + 1;
+        let mut rows: Vec<Summary> = match &self.place {
+            Place::File(file) => file.list(one_more, after, to).await?,
+            Place::Shared(store) => {
+                let rows = store.mails(one_more, after.map(MailId::number), to).await?;
+                rows.into_iter().map(Summary::from).collect()
+            }
+        };
         let has_more = rows.len() > usize::from(limit);
         rows.truncate(usize::from(limit));
         Ok(Page { rows, has_more })
@@ -111,17 +102,26 @@ impl InboxStore {
 
     /// One message.
     pub async fn get(&self, id: MailId) -> Result<Option<StoredMessage>, InboxError> {
-        row::find(&self.readers, id).await.map_err(InboxError::during("get"))
+        match &self.place {
+            Place::File(file) => file.get(id).await,
+            Place::Shared(store) => Ok(store.mail(id.number()).await?.map(StoredMessage::from)),
+        }
     }
 
     /// How many messages are kept.
     pub async fn count(&self) -> Result<i64, InboxError> {
-        quota::count(&self.readers).await.map_err(InboxError::during("count"))
+        match &self.place {
+            Place::File(file) => file.count().await,
+            Place::Shared(store) => Ok(store.count_mails().await?),
+        }
     }
 
     /// Closes the file. Whoever still has a clone gets errors, and senders get a reply to retry later.
     pub async fn close(&self) {
-        self.readers.close().await;
-        self.writer.close().await;
+        match &self.place {
+            Place::File(file) => file.close().await,
+            // Whoever opened the store closes it.
+            Place::Shared(_) => {}
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::audit::PersonsChange;
 use super::{Membership, Origin, People, Person};
+use crate::account::AccountState;
 use crate::account::role::Role;
 use crate::clock::Timestamp;
 use crate::id::AccountId;
@@ -65,8 +66,13 @@ impl People {
             Err(error) if error.is_not_found() => return Ok(None),
             Err(error) => return Err(error),
         };
-        let (account_name, role) = (row.name, Role::Owner);
-        Ok(Some(Membership { account, account_name, role, is_acting: true }))
+        Ok(Some(Membership {
+            account,
+            account_name: row.name,
+            role: Role::Owner,
+            is_acting: true,
+            is_suspended: row.state == AccountState::Suspended,
+        }))
     }
 
     async fn record_acted(

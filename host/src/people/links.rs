@@ -8,9 +8,11 @@ use crate::account::Account;
 use crate::account::plan::Plan;
 use crate::account::role::Role;
 use crate::clock::Timestamp;
-use crate::id::UserId;
+use crate::id::{AccountId, UserId};
 use crate::message::address::EmailAddress;
-use crate::store::{Credentials, LinkPurpose, LinkRow, NewUser, PersonRow, StoreError};
+use crate::store::{
+    Credentials, LinkPurpose, LinkRow, MembershipRow, NewUser, PersonRow, StoreError,
+};
 
 const SET_UP: Duration = Duration::from_hours(1);
 const INVITATION: Duration = Duration::from_hours(7 * 24);
@@ -24,6 +26,8 @@ pub struct OneTimeLink {
     pub purpose: LinkPurpose,
     /// None for a set-up.
     pub user: Option<PersonRow>,
+    /// The account that the link invites to, where the person is not taken off it meanwhile.
+    pub place: Option<MembershipRow>,
     pub expires_at: Timestamp,
 }
 
@@ -102,6 +106,24 @@ impl People {
         purpose: LinkPurpose,
         user: Option<UserId>,
     ) -> Result<Secret, StoreError> {
+        self.add_link(purpose, user, None).await
+    }
+
+    /// A new link for a person without a password. Whoever takes the link accepts the invitation to the account.
+    pub(super) async fn make_invitation(
+        &self,
+        user: UserId,
+        account: Option<AccountId>,
+    ) -> Result<Secret, StoreError> {
+        self.add_link(LinkPurpose::Invitation, Some(user), account).await
+    }
+
+    async fn add_link(
+        &self,
+        purpose: LinkPurpose,
+        user: Option<UserId>,
+        account: Option<AccountId>,
+    ) -> Result<Secret, StoreError> {
         let life = match purpose {
             LinkPurpose::SetUp => SET_UP,
             LinkPurpose::Invitation => INVITATION,
@@ -109,7 +131,8 @@ impl People {
             LinkPurpose::LogIn | LinkPurpose::SecondStep => LOG_IN,
         };
         let (secret, now) = (Secret::random(), self.clock.now());
-        let link = LinkRow { purpose, user, created_at: now, expires_at: now.after(life) };
+        let expires_at = now.after(life);
+        let link = LinkRow { purpose, user, account, created_at: now, expires_at };
         self.store.add_link(&secret.hash(), &link).await?;
         Ok(secret)
     }
@@ -123,7 +146,13 @@ impl People {
             Some(user) => Some(self.store.user(user).await?.ok_or(LinkError::Over)?),
             None => None,
         };
-        Ok(OneTimeLink { purpose: link.purpose, user, expires_at: link.expires_at })
+        let place = if let (Some(user), Some(account)) = (&user, link.account) {
+            let memberships = self.store.memberships(user.id).await?;
+            memberships.into_iter().find(|it| it.account == account)
+        } else {
+            None
+        };
+        Ok(OneTimeLink { purpose: link.purpose, user, place, expires_at: link.expires_at })
     }
 
     /// Makes the first operator, as the owner of an account, and logs the operator in. Answers the session and the
@@ -194,8 +223,9 @@ impl People {
         Ok((session, codes))
     }
 
-    /// Gives an invited person, or one who has lost the password, the password that was typed. Logs the person in,
-    /// unless a second factor is still to be asked for: a link stands for the password alone.
+    /// Gives an invited person, or one who has lost the password, the password that was typed; with it the person accepts
+    /// the invitation to the account that the link is about. Logs the person in, unless a second factor is still to be
+    /// asked for: a link stands for the password alone.
     ///
     /// # Errors
     /// The first thing that is wrong with what was typed; the link works on.
@@ -233,7 +263,7 @@ impl People {
         }
         self.record_change(PersonsChange {
             user: (user.id, &user.email),
-            account: None,
+            account: found.place.map(|it| it.account),
             action,
             subject: Some(user.id.to_string()),
             from,

@@ -67,6 +67,7 @@ impl People {
         let link = LinkRow {
             purpose: LinkPurpose::SecondStep,
             user: Some(user.id),
+            account: None,
             created_at: now,
             expires_at: now.after(SECOND_STEP),
         };

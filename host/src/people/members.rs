@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::audit::PersonsChange;
+use super::owners::{LastOwner, keep_an_owner};
 use super::{Origin, PasswordError, People};
 use crate::account::role::Role;
 use crate::id::{AccountId, UserId};
@@ -39,6 +40,8 @@ pub enum MemberError {
     Unproven(EmailAddress),
     #[error("an account has at most {MAX_MEMBERS} people")]
     Full,
+    #[error(transparent)]
+    LastOwner(#[from] LastOwner),
     #[error("a user who is no operator needs an account: add --account and --role")]
     NoAccount,
     #[error(transparent)]
@@ -70,14 +73,15 @@ impl People {
         match user.membership {
             Some(place) => {
                 let decide = |facts: &JoiningFacts| {
-                    if facts.is_known { Err(exists()) } else { has_room(*facts) }
+                    if facts.known.is_some() { Err(exists()) } else { has_room(facts) }
                 };
                 self.store.join_account(&user, place, JoinedBy::Operator, decide).await??;
             }
             None if self.store.add_user(&user).await? => {}
             None => return Err(exists()),
         }
-        let link = self.make_link(LinkPurpose::Invitation, Some(user.id)).await?;
+        let account = user.membership.map(|(account, _)| account);
+        let link = self.make_invitation(user.id, account).await?;
         Ok((user.id, link))
     }
 
@@ -131,7 +135,8 @@ impl People {
         Ok(Some((user, link)))
     }
 
-    /// Gives a user a role in an account, whatever it was before.
+    /// Gives a user a role in an account, whatever it was before; an invitation that waits for the user is taken with it.
+    /// The last owner who can log in stays one.
     pub async fn give_role(
         &self,
         email: &EmailAddress,
@@ -150,33 +155,34 @@ impl People {
             membership: Some(place),
             at: now,
         };
-        let decide = |facts: &JoiningFacts| match facts {
-            JoiningFacts { is_member: true, .. } => Ok(()),
-            JoiningFacts { is_known: true, .. } => may_come(*facts, email),
-            JoiningFacts { .. } => Err(MemberError::Missing(email.clone())),
+        let decide = |facts: &JoiningFacts| match facts.state {
+            Some(_) if role == Role::Owner => Ok(()),
+            Some(_) => keep_an_owner(&facts.owned, user.id).map_err(MemberError::from),
+            None if facts.known.is_none() => Err(MemberError::Missing(email.clone())),
+            None => may_come(facts, email),
         };
         self.store.join_account(&known, place, JoinedBy::Operator, decide).await??;
         Ok(user)
     }
 
-    /// Removes a user with all sessions, links and roles.
+    /// Removes a user with all sessions, links and roles; refused for the last owner of an account who can log in.
     pub async fn remove(&self, email: &EmailAddress) -> Result<PersonRow, MemberError> {
         let user = self.named(email).await?;
-        self.store.remove_user(user.id).await?;
+        self.store.remove_user(user.id, |accounts| keep_an_owner(accounts, user.id)).await??;
         Ok(user)
     }
 }
 
 /// Whether somebody, known or not, may come into the account.
-pub(super) fn may_come(facts: JoiningFacts, email: &EmailAddress) -> Result<(), MemberError> {
-    if facts.is_known && !facts.is_proven {
+pub(super) fn may_come(facts: &JoiningFacts, email: &EmailAddress) -> Result<(), MemberError> {
+    if facts.known.is_some() && !facts.is_proven {
         return Err(MemberError::Unproven(email.clone()));
     }
     has_room(facts)
 }
 
 /// Whether one more may come into the account.
-fn has_room(facts: JoiningFacts) -> Result<(), MemberError> {
+fn has_room(facts: &JoiningFacts) -> Result<(), MemberError> {
     if facts.people < MAX_MEMBERS { Ok(()) } else { Err(MemberError::Full) }
 }
 
@@ -201,10 +207,10 @@ mod tests {
             at: NOW,
         };
         let decide = |facts: &JoiningFacts| {
-            if facts.is_member {
+            if facts.state.is_some() {
                 Err(MemberError::Exists(new.email.clone()))
             } else {
-                has_room(*facts)
+                has_room(facts)
             }
         };
         store.join_account(&new, place, JoinedBy::Operator, decide).await.expect("stored")

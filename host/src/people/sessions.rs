@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Membership, People, Person, Secret};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, SessionId, UserId};
-use crate::store::{SessionRow, StoreError};
+use crate::store::{MembershipRow, MembershipState, SessionRow, StoreError};
 
 /// A session that nobody uses ends.
 const SESSION_IDLE: Duration = Duration::from_hours(12);
@@ -38,7 +38,7 @@ impl People {
         let session = SessionRow {
             id: SessionId::new(now),
             user,
-            account: memberships.first().map(|it| it.account),
+            account: last_used(&memberships).map(|it| it.account),
             acting_as: None,
             created_at: now,
             seen_at: now,
@@ -68,19 +68,17 @@ impl People {
             session.expires_at = end(session.created_at, now);
             session.ip = ip.to_string();
             self.store.touch_session(&session).await?;
+            if let Some(account) = session.account.filter(|_| session.acting_as.is_none()) {
+                self.store.note_account_used(user.id, account, now).await?;
+            }
         }
         if let Some(membership) = self.acted(&user, session.acting_as, now).await? {
             return Ok(Some(Person { user, session, membership: Some(membership) }));
         }
         // The role is read with each request: who loses it has lost it.
         let memberships = self.store.memberships(user.id).await?;
-        let shown = memberships.iter().find(|it| Some(it.account) == session.account);
-        let membership = shown.or(memberships.first()).map(|it| Membership {
-            account: it.account,
-            account_name: it.account_name.clone(),
-            role: it.role,
-            is_acting: false,
-        });
+        let shown = accepted(&memberships).find(|it| Some(it.account) == session.account);
+        let membership = shown.or_else(|| last_used(&memberships)).map(Membership::of);
         Ok(Some(Person { user, session, membership }))
     }
 
@@ -91,12 +89,25 @@ impl People {
         account: AccountId,
     ) -> Result<bool, StoreError> {
         let memberships = self.store.memberships(person.user.id).await?;
-        let is_member = memberships.iter().any(|it| it.account == account);
+        let is_member = accepted(&memberships).any(|it| it.account == account);
         if is_member {
             self.store.change_session_account(person.session.id, account).await?;
+            let now = self.clock.now();
+            self.store.note_account_used(person.user.id, account, now).await?;
         }
         Ok(is_member)
     }
+}
+
+/// The accounts that a person is in, without those that wait for an answer.
+fn accepted(memberships: &[MembershipRow]) -> impl DoubleEndedIterator<Item = &MembershipRow> {
+    memberships.iter().filter(|it| it.state == MembershipState::Accepted)
+}
+
+/// The account that a log-in opens; the one that was opened first where none was used yet.
+fn last_used(memberships: &[MembershipRow]) -> Option<&MembershipRow> {
+    // Of several that are equal the last one is answered: from behind, that is the oldest account.
+    accepted(memberships).rev().max_by_key(|it| it.used_at)
 }
 
 /// Who has made a request of a session.

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use super::members::{LINK_PAUSE, MAX_MEMBERS, may_come};
+use super::owners::{LastOwner, keep_an_owner};
 use super::{MemberError, Membership, Origin, People, Person, Secret};
 use crate::account::role::{Role, RoleTooLow};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, UserId};
 use crate::message::address::EmailAddress;
 use crate::store::{
-    JoinedBy, JoiningFacts, LinkPurpose, MemberChange, MemberFacts, MemberRow, NewInvitation,
-    NewUser, PersonRow, RecentInvitations, StoreError,
+    JoinedBy, JoiningFacts, MemberChange, MemberFacts, MemberRow, NewInvitation, NewUser,
+    PersonRow, RecentInvitations, StoreError,
 };
 
 /// Invitations that the owners of an account mail within [`INVITATION_COUNTS`].
@@ -29,8 +30,9 @@ pub struct TeamMember {
 #[derive(Debug)]
 pub struct Invited {
     pub user: PersonRow,
+    pub role: Role,
     /// To choose a password with. None for somebody who has a log-in, or was invited elsewhere: a link for them would
-    /// let this account's owner into others.
+    /// let this account's owner into others. They find the invitation on the page of their accounts.
     pub link: Option<Secret>,
 }
 
@@ -42,12 +44,10 @@ pub enum TeamError {
     StepUp,
     #[error("must be an e-mail address, as in ada@example.com")]
     Email,
-    #[error("{0} is in this account already; change the role in the list")]
+    #[error("{0} is in this account already, or invited; change the role in the list")]
     IsMember(EmailAddress),
-    #[error(
-        "an account keeps at least one owner who can log in; make somebody else an owner first"
-    )]
-    LastOwner,
+    #[error(transparent)]
+    LastOwner(#[from] LastOwner),
     /// Whoever owns an account could fill a mailbox.
     #[error("this address was invited a moment ago; it may be invited again in {0} s")]
     TooSoon(u64),
@@ -88,7 +88,7 @@ impl People {
         Ok(TeamMember { row, invited_until })
     }
 
-    /// Gives somebody a role in the account that the session shows.
+    /// Invites somebody to the account that the session shows. Nothing of the account is theirs to see before they accept.
     pub async fn invite_to_account(
         &self,
         person: &Person,
@@ -102,7 +102,7 @@ impl People {
         Ok(invited)
     }
 
-    /// Gives somebody a role in an account; whoever calls this may do so, and records the change.
+    /// Invites somebody to an account; whoever calls this may do so, and records the change.
     pub async fn invite_into(
         &self,
         account: AccountId,
@@ -119,25 +119,25 @@ impl People {
             at: now,
         };
         let decide = |facts: &JoiningFacts| {
-            if facts.is_member {
+            if facts.state.is_some() {
                 return Err(TeamError::IsMember(email.clone()));
             }
-            may_come(*facts, &email)?;
-            if facts.is_known { Ok(()) } else { may_invite(facts.invitations, now) }
+            may_come(facts, &email)?;
+            may_invite(facts.invitations, now)
         };
         let by = JoinedBy::Owner { counts_until: now.after(INVITATION_COUNTS) };
         let joined = self.store.join_account(&new, place, by, decide).await??;
         let link = if joined.is_new {
-            Some(self.make_link(LinkPurpose::Invitation, Some(joined.user)).await?)
+            Some(self.make_invitation(joined.user, Some(account)).await?)
         } else {
             None
         };
         let user = self.store.user(joined.user).await?.ok_or(TeamError::Missing)?;
-        Ok(Invited { user, link })
+        Ok(Invited { user, role, link })
     }
 
-    /// Invites a pending person once more, with a new link. Refused within the pause after the last invitation of the
-    /// address.
+    /// Invites a pending person once more, with a new link where the person has no log-in. Refused within the pause after
+    /// the last invitation of the address.
     pub async fn invite_again(
         &self,
         person: &Person,
@@ -146,10 +146,8 @@ impl People {
     ) -> Result<Invited, TeamError> {
         let account = self.owner(person)?.account;
         let invited = self.invite_again_into(account, user).await?;
-        if invited.link.is_some() {
-            let said = invited.user.email.to_string();
-            self.record_in_account(person, ("invite_user_again", Some(said)), from).await;
-        }
+        let said = invited.user.email.to_string();
+        self.record_in_account(person, ("invite_user_again", Some(said)), from).await;
         Ok(invited)
     }
 
@@ -159,12 +157,11 @@ impl People {
         account: AccountId,
         user: UserId,
     ) -> Result<Invited, TeamError> {
-        let user = self.member(account, user).await?.user;
-        let memberships = self.store.memberships(user.id).await?;
-        if user.password.is_some() || user.is_operator || memberships.len() > 1 {
-            return Ok(Invited { user, link: None });
+        let member = self.member(account, user).await?;
+        if !member.is_pending() {
+            return Err(TeamError::IsMember(member.user.email));
         }
-        let now = self.clock.now();
+        let (user, role, now) = (member.user, member.role, self.clock.now());
         let new = NewInvitation {
             account,
             email: &user.email,
@@ -172,8 +169,13 @@ impl People {
             expires_at: now.after(INVITATION_COUNTS),
         };
         self.store.invite_again(new, |recent| may_invite(recent, now)).await??;
-        let link = self.make_link(LinkPurpose::Invitation, Some(user.id)).await?;
-        Ok(Invited { user, link: Some(link) })
+        let memberships = self.store.memberships(user.id).await?;
+        let link = if user.password.is_some() || user.is_operator || memberships.len() > 1 {
+            None
+        } else {
+            Some(self.make_invitation(user.id, Some(account)).await?)
+        };
+        Ok(Invited { user, role, link })
     }
 
     /// Whether an owner who has invited somebody may see the link. It proves nobody's address from then on.
@@ -262,31 +264,23 @@ fn may_invite(recent: RecentInvitations, now: Timestamp) -> Result<(), TeamError
 }
 
 /// Gives a member another role, unless nobody who can log in would own the account any more.
-pub fn with_role(facts: &MemberFacts, user: UserId, role: Role) -> Result<MemberChange, TeamError> {
+fn with_role(facts: &MemberFacts, user: UserId, role: Role) -> Result<MemberChange, TeamError> {
     if !facts.is_member {
         return Err(TeamError::Missing);
     }
-    if role != Role::Owner && is_last_owner(facts, user) {
-        return Err(TeamError::LastOwner);
+    if role != Role::Owner {
+        keep_an_owner(&facts.owned, user)?;
     }
     Ok(MemberChange::Role(role))
 }
 
 /// Takes a member out. A person who never chose a password and is nowhere else is removed altogether.
-fn without(facts: &MemberFacts, user: UserId) -> Result<MemberChange, TeamError> {
+pub(super) fn without(facts: &MemberFacts, user: UserId) -> Result<MemberChange, TeamError> {
     if !facts.is_member {
         return Err(TeamError::Missing);
     }
-    if is_last_owner(facts, user) {
-        return Err(TeamError::LastOwner);
-    }
+    keep_an_owner(&facts.owned, user)?;
     Ok(if facts.outlives_membership { MemberChange::Out } else { MemberChange::Removed })
-}
-
-/// Whether this person alone owns the account and can log in.
-fn is_last_owner(facts: &MemberFacts, user: UserId) -> bool {
-    let mut can_log_in = facts.owners.iter().filter(|(_, can_log_in)| *can_log_in);
-    can_log_in.next().is_some_and(|(id, _)| *id == user) && can_log_in.next().is_none()
 }
 
 #[cfg(test)]

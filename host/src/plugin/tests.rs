@@ -13,6 +13,7 @@ mod interfaces;
 mod kept_cases;
 mod memory;
 mod mjml;
+mod nodes;
 pub(crate) mod fixture;
 mod policies;
 mod refused;

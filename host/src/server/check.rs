@@ -22,13 +22,12 @@ use crate::trust;
 pub async fn check(reading: &Reading) -> Vec<String> {
     let config = &reading.config;
     let (clock, delivery) = (Clock::system(), &config.delivery);
-    let directory = &config.store.data_dir;
     let mut faults = Faults::default();
     if reading.has("store.data_dir") {
-        let found = DataDir::check(directory);
+        let found = DataDir::check(&config.store);
         // In a directory that cannot be used, the others cannot be either.
         if found.is_empty() {
-            let data = DataDir::unopened(directory);
+            let data = DataDir::unopened(&config.store);
             faults.note(plugins::check_state(&data).err());
             faults.note(relay::check_self_signed(&config.smtp, &data).err());
             if let Some(place) = DataDir::existing_place(&config.store) {

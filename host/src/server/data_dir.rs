@@ -11,6 +11,7 @@ use rustix::fs::Access;
 use super::directory::{self, UnusableDirectory};
 use super::key_file::{self, MasterKey};
 use crate::config;
+use crate::id::fill_random;
 use crate::mail::verp::Verp;
 use crate::store::Place;
 use crate::store::seal::{KeyRing, return_path_key};
@@ -18,14 +19,17 @@ use crate::store::seal::{KeyRing, return_path_key};
 const DATABASE: &str = "waxwing.db";
 const INBOX: &str = "inbox.db";
 const LOCK: &str = "lock";
+const FILLING: &str = "migrate.lock";
 const TLS: &str = "tls";
-pub const MASTER_KEY: &str = "master.key";
-const ROTATION_LOCK: &str = "master.key.lock";
+const MASTER_KEY: &str = "master.key";
 const CONTROL: &str = "control.json";
+const IDENTITY: &str = "identity";
 
 #[derive(Debug, Clone)]
 pub struct DataDir {
     path: PathBuf,
+    /// Where the master key is, if not in the directory.
+    key_file: Option<PathBuf>,
     /// Read once; see [`DataDir::refresh_keys`].
     keys: Arc<OnceLock<ServerKeys>>,
 }
@@ -56,13 +60,23 @@ pub enum DataDirError {
     /// Another server runs on it.
     #[error("another waxwing runs on the data directory {path}; stop it, or use --data-dir")]
     Locked { path: PathBuf },
+    /// A move into it is under way.
+    #[error("another `waxwing migrate` fills the data directory {path}; wait for its end")]
+    Filled { path: PathBuf },
     /// The master key was cut off or replaced.
     #[error(
         "the master key {path} is neither 32 bytes nor what `waxwing master-key` writes; restore it from your backup"
     )]
     BadKey { path: PathBuf },
-    #[error("another `waxwing master-key` changes the keys of {path} now; wait until it has ended")]
+    #[error("another `waxwing master-key` changes {path} now; wait until it has ended")]
     KeysLocked { path: PathBuf },
+    /// Nobody but the operator makes what all nodes are to have.
+    #[error(
+        "the master key {path} of store.master_key_file is not there; copy master.key of the data directory of a \
+         node that runs to this place, or for a new database make one file for all nodes: head -c 32 /dev/urandom \
+         > {path}"
+    )]
+    NoKey { path: PathBuf },
 }
 
 impl DataDir {
@@ -76,23 +90,33 @@ impl DataDir {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(path).map_err(at(path))?;
-        Ok(Self::unopened(path))
+        Ok(Self::with_its_key(path))
+    }
+
+    /// The same for a server of that configuration, whose master key may stand elsewhere.
+    pub fn of(config: &config::Store) -> Result<Self, DataDirError> {
+        Ok(Self { key_file: config.master_key_file.clone(), ..Self::open(&config.data_dir)? })
     }
 
     /// The directory as it stands; nothing is made.
     #[must_use]
-    pub fn unopened(path: &Path) -> Self {
-        Self { path: path.to_owned(), keys: Arc::default() }
+    pub fn unopened(config: &config::Store) -> Self {
+        Self { key_file: config.master_key_file.clone(), ..Self::with_its_key(&config.data_dir) }
+    }
+
+    /// With the master key in the directory.
+    fn with_its_key(path: &Path) -> Self {
+        Self { path: path.to_owned(), key_file: None, keys: Arc::default() }
     }
 
     /// Why a server could not take up the directory as it stands. A directory or a key that is missing is
     /// made at the first start, not here.
     #[must_use]
-    pub fn check(path: &Path) -> Vec<DataDirError> {
-        let data = Self::unopened(path);
+    pub fn check(config: &config::Store) -> Vec<DataDirError> {
+        let data = Self::unopened(config);
         data.warn_of_readers();
-        let mut faults = Self::faults(path);
-        if faults.is_empty() && data.file(MASTER_KEY).is_file() {
+        let mut faults = Self::faults(&data.path);
+        if faults.is_empty() && (data.key_file.is_some() || data.has_master_key()) {
             faults.extend(data.master_key().err());
         }
         faults
@@ -103,7 +127,7 @@ impl DataDir {
         if let Err(fault) = directory::check_writable("store.data_dir", path) {
             return vec![fault.into()];
         }
-        let data = Self::unopened(path);
+        let data = Self::with_its_key(path);
         let both = Access::READ_OK | Access::WRITE_OK;
         let files = [
             (DATABASE, both),
@@ -132,8 +156,7 @@ impl DataDir {
     /// Warns where others than the owner can read, or replace, the secrets that are kept here. That is
     /// no reason to stop: some platforms widen the permissions of a volume at each start.
     pub fn warn_of_readers(&self) {
-        for name in [MASTER_KEY, CONTROL] {
-            let path = self.file(name);
+        for path in [self.master_key_path(), self.file(CONTROL)] {
             let Some(mode) = shared_mode(&path) else { continue };
             tracing::warn!(
                 path = %path.display(),
@@ -149,26 +172,45 @@ impl DataDir {
     /// # Errors
     /// Another server has it.
     pub fn lock(&self) -> Result<Lock, DataDirError> {
-        let path = self.file(LOCK);
-        let file = File::create(&path).map_err(at(&path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Lock(file)),
-            Err(TryLockError::WouldBlock) => Err(DataDirError::Locked { path: self.path.clone() }),
-            Err(TryLockError::Error(source)) => Err(DataDirError::Io { path, source }),
-        }
+        self.lock_file(LOCK)?.ok_or_else(|| DataDirError::Locked { path: self.path.clone() })
+    }
+
+    /// Takes the database of the directory for a move into it. A server may run on the directory meanwhile, with a database
+    /// elsewhere.
+    ///
+    /// # Errors
+    /// Another move has it.
+    pub fn lock_filling(&self) -> Result<Lock, DataDirError> {
+        self.lock_file(FILLING)?.ok_or_else(|| DataDirError::Filled { path: self.path.clone() })
     }
 
     /// Lets one process at a time change the master keys.
     pub fn lock_keys(&self) -> Result<Lock, DataDirError> {
-        let path = self.file(ROTATION_LOCK);
-        let file = File::create(&path).map_err(at(&path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Lock(file)),
-            Err(TryLockError::WouldBlock) => {
-                Err(DataDirError::KeysLocked { path: self.path.clone() })
-            }
-            Err(TryLockError::Error(source)) => Err(DataDirError::Io { path, source }),
+        let path = self.master_key_path();
+        let beside = beside(&path, "lock");
+        lock_at(beside)?.ok_or(DataDirError::KeysLocked { path })
+    }
+
+    /// None where another process has it.
+    fn lock_file(&self, name: &str) -> Result<Option<Lock>, DataDirError> {
+        lock_at(self.file(name))
+    }
+
+    /// What tells this directory from every other one, made at the first start. Whoever holds the directory's lock knows
+    /// that no earlier server with it still runs.
+    pub fn identity(&self) -> Result<String, DataDirError> {
+        let path = self.file(IDENTITY);
+        match std::fs::read_to_string(&path) {
+            Ok(text) if !text.trim().is_empty() => return Ok(text.trim().to_owned()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(DataDirError::Io { path, source }),
         }
+        let mut bytes = [0; 16];
+        fill_random(&mut bytes);
+        let identity = format!("{:032x}", u128::from_be_bytes(bytes));
+        self.write_private(IDENTITY, identity.as_bytes())?;
+        Ok(identity)
     }
 
     /// What makes and reads return paths, by the master keys.
@@ -186,8 +228,8 @@ impl DataDir {
             return Ok(known);
         }
         let keys = bytes_of(&self.master_keys()?);
-        let bad_key = || DataDirError::BadKey { path: self.file(MASTER_KEY) };
-        let path = self.file(MASTER_KEY);
+        let bad_key = || DataDirError::BadKey { path: self.master_key_path() };
+        let path = self.master_key_path();
         let reread = move || Some(bytes_of(&key_file::read(&std::fs::read(&path).ok()?)?));
         let ring = KeyRing::new(&keys, reread).ok_or_else(bad_key)?;
         let newest = keys.first().ok_or_else(bad_key)?;
@@ -201,7 +243,7 @@ impl DataDir {
     /// still opens everything.
     pub fn refresh_keys(&self) {
         let Some(known) = self.keys.get() else { return };
-        let content = std::fs::read(self.file(MASTER_KEY)).ok();
+        let content = std::fs::read(self.master_key_path()).ok();
         let Some(keys) = content.and_then(|it| key_file::read(&it)) else { return };
         if known.take_over(&bytes_of(&keys)) {
             tracing::info!(
@@ -211,20 +253,35 @@ impl DataDir {
         }
     }
 
-    /// The newest master key, made at the first start.
+    /// Where the master key is.
+    #[must_use]
+    pub fn master_key_path(&self) -> PathBuf {
+        self.key_file.clone().unwrap_or_else(|| self.file(MASTER_KEY))
+    }
+
+    #[must_use]
+    pub fn has_master_key(&self) -> bool {
+        self.master_key_path().is_file()
+    }
+
+    /// The newest master key.
     pub fn master_key(&self) -> Result<[u8; 32], DataDirError> {
-        let bad_key = || DataDirError::BadKey { path: self.file(MASTER_KEY) };
+        let bad_key = || DataDirError::BadKey { path: self.master_key_path() };
         self.master_keys()?.first().map(|it| it.bytes).ok_or_else(bad_key)
     }
 
-    /// The master keys, the newest first; the first start makes one.
+    /// The server's master keys, the newest first. That of the directory is made at the first start; a file that the
+    /// configuration names is the operator's.
     pub fn master_keys(&self) -> Result<Vec<MasterKey>, DataDirError> {
-        let path = self.file(MASTER_KEY);
+        let path = self.master_key_path();
         match File::open(&path) {
             Ok(mut file) => {
                 let mut content = Vec::new();
                 file.read_to_end(&mut content).map_err(at(&path))?;
                 key_file::read(&content).ok_or(DataDirError::BadKey { path })
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.key_file.is_some() => {
+                Err(DataDirError::NoKey { path })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let key = MasterKey::random(None);
@@ -238,24 +295,19 @@ impl DataDir {
     /// Makes these the master keys, the newest first. When this answers, they outlast a loss of power: what is sealed
     /// with the newest one from now on must not outlive it.
     pub fn write_master_keys(&self, keys: &[MasterKey]) -> Result<(), DataDirError> {
-        self.write_private(MASTER_KEY, key_file::written(keys).as_bytes())?;
+        let path = self.master_key_path();
+        write_private_at(&path, key_file::written(keys).as_bytes())?;
         #[cfg(unix)]
-        File::open(&self.path).and_then(|it| it.sync_all()).map_err(at(&self.path))?;
+        if let Some(folder) = path.parent() {
+            File::open(folder).and_then(|it| it.sync_all()).map_err(at(folder))?;
+        }
         self.refresh_keys();
         Ok(())
     }
 
     /// Writes a file that only its owner can read, whole or not at all.
     pub fn write_private(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
-        let path = self.file(name);
-        let partial = self.file(&format!("{name}.{}.partial", std::process::id()));
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&partial).map_err(at(&partial))?;
-        file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&partial))?;
-        std::fs::rename(&partial, &path).map_err(at(&path))
+        write_private_at(&self.file(name), bytes)
     }
 
     /// How the command line on this machine reaches the server that runs here: its address, and
@@ -367,6 +419,36 @@ fn bytes_of(keys: &[MasterKey]) -> Vec<[u8; 32]> {
     keys.iter().map(|it| it.bytes).collect()
 }
 
+/// None where another process has it.
+fn lock_at(path: PathBuf) -> Result<Option<Lock>, DataDirError> {
+    let file = File::create(&path).map_err(at(&path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(Lock(file))),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(source)) => Err(DataDirError::Io { path, source }),
+    }
+}
+
+/// Writes a file that only its owner can read, whole or not at all.
+fn write_private_at(path: &Path, bytes: &[u8]) -> Result<(), DataDirError> {
+    let partial = beside(path, &format!("{}.partial", std::process::id()));
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&partial).map_err(at(&partial))?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&partial))?;
+    std::fs::rename(&partial, path).map_err(at(path))
+}
+
+/// A file whose name is that of another one with this at its end.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(end);
+    PathBuf::from(name)
+}
+
 /// The permissions of a file, where others than its owner have any.
 #[cfg(unix)]
 fn shared_mode(path: &Path) -> Option<u32> {
@@ -408,11 +490,22 @@ mod tests {
         for name in [DATABASE, LOCK, MASTER_KEY, CONTROL] {
             std::fs::create_dir(directory.path().join(name)).expect("made");
         }
-        assert_eq!(DataDir::check(directory.path()).len(), 4);
+        let store =
+            |path: &Path| config::Store { data_dir: path.to_owned(), ..config::Store::default() };
+        assert_eq!(DataDir::check(&store(directory.path())).len(), 4);
         let opened = DataDir::open(directory.path());
         assert!(matches!(opened, Err(DataDirError::NoFile { .. })), "{opened:?}");
         let missing = directory.path().join("new");
-        assert!(DataDir::check(&missing).is_empty() && !missing.exists());
+        assert!(DataDir::check(&store(&missing)).is_empty() && !missing.exists());
+    }
+
+    #[test]
+    fn each_directory_has_an_identity_that_stays() {
+        let directories = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+        let data = directories.each_ref().map(|it| DataDir::open(it.path()).expect("opened"));
+        let identities = data.each_ref().map(|it| it.identity().expect("made"));
+        assert_eq!(data.each_ref().map(|it| it.identity().expect("read")), identities);
+        assert_ne!(identities[0], identities[1]);
     }
 
     #[test]
@@ -422,6 +515,24 @@ mod tests {
         assert_eq!(data.master_key().expect("made"), data.master_key().expect("read"));
         std::fs::write(data.file("master.key"), b"short").expect("written");
         assert!(matches!(data.master_key(), Err(DataDirError::BadKey { .. })));
+    }
+
+    #[test]
+    fn a_master_key_that_the_configuration_names_is_read_there_and_never_made() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let key_file = directory.path().join("shared.key");
+        let store = config::Store {
+            data_dir: directory.path().join("data"),
+            master_key_file: Some(key_file.clone()),
+            ..config::Store::default()
+        };
+        let data = DataDir::of(&store).expect("opened");
+        let missing = data.master_key();
+        assert!(matches!(missing, Err(DataDirError::NoKey { .. })), "{missing:?}");
+        assert_eq!(DataDir::check(&store).len(), 1, "a check says the same");
+        std::fs::write(&key_file, [7; 32]).expect("written");
+        assert_eq!(data.master_key().expect("read"), [7; 32]);
+        assert!(!data.file(MASTER_KEY).exists(), "there is no second key");
     }
 
     #[test]
@@ -456,5 +567,23 @@ mod tests {
         assert!(matches!(data.lock_keys(), Err(DataDirError::KeysLocked { .. })));
         drop(first);
         assert!(data.lock_keys().is_ok() && data.lock().is_ok());
+    }
+
+    #[test]
+    fn new_keys_are_written_where_the_configuration_names_the_file() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let key_file = directory.path().join("shared.key");
+        std::fs::write(&key_file, [7; 32]).expect("written");
+        let store = config::Store {
+            data_dir: directory.path().join("data"),
+            master_key_file: Some(key_file.clone()),
+            ..config::Store::default()
+        };
+        let data = DataDir::of(&store).expect("opened");
+        let _alone = data.lock_keys().expect("free");
+        let keys = [MasterKey::random(None), data.master_keys().expect("read")[0].clone()];
+        data.write_master_keys(&keys).expect("written");
+        assert_eq!(data.master_keys().expect("read"), keys);
+        assert!(!data.file(MASTER_KEY).exists(), "there is no second file");
     }
 }

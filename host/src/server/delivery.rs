@@ -35,7 +35,8 @@ use crate::delivery::shaping::unresponsive::UnresponsiveAddresses;
 use crate::delivery::smtp::{Timeouts, TlsClient};
 use crate::dns::{Reach, ResolverError};
 use crate::domain::name::DomainName;
-use crate::id::RequestId;
+use crate::id::NodeId;
+use crate::nodes::Membership;
 use crate::store::Store;
 use crate::store::facts::Facts;
 use crate::trust::TrustError;
@@ -63,6 +64,9 @@ pub enum DeliverySetupError {
 pub struct WorkerDependencies {
     pub store: Store,
     pub clock: Clock,
+    /// Names this process in its leases.
+    pub node: NodeId,
+    pub membership: Arc<Membership>,
     /// The domains' keys and return paths.
     pub facts: Arc<Facts>,
     /// Where the sandbox inbox listens.
@@ -78,7 +82,7 @@ pub fn worker(
     dependencies: WorkerDependencies,
 ) -> Result<(Worker, RouteReloader), DeliverySetupError> {
     let delivery = &config.delivery;
-    let WorkerDependencies { store, clock, facts, inbox, wake } = dependencies;
+    let WorkerDependencies { store, clock, node, membership, facts, inbox, wake } = dependencies;
     let tls = TlsClient::new(delivery.ca_file.as_deref())?;
     let admission = Arc::new(AdmissionControl {
         routes: ArcSwap::from_pointee(routes::routing_table(config)?),
@@ -114,8 +118,8 @@ pub fn worker(
     let reloader = RouteReloader::new(Arc::clone(&admission), Arc::clone(&wake));
     let worker = Worker {
         store,
-        // Only has to be unique: the name under which this process holds its leases.
-        owner: RequestId::new(clock.now()).to_string(),
+        owner: node.to_string(),
+        membership,
         clock,
         attempts: Arc::new(attempts),
         admission,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::data_dir::{DataDir, DataDirError, MASTER_KEY};
+use super::data_dir::{DataDir, DataDirError};
 use crate::store::seal::{Purpose, Seal};
 use crate::store::{Store, StoreError};
 
@@ -23,23 +23,41 @@ pub enum MasterKeyError {
     Store(#[from] StoreError),
     /// DKIM keys would not open, and new ones could not be opened with the right key.
     #[error(
-        "{path} is not the key that this data was made with (a new one is made where it is missing); \
-         restore it from your backup"
+        "{path} is not the master key that this database was made with; restore it from your backup, copy master.key \
+         of the data directory of another node, or name a file that all nodes have in store.master_key_file"
     )]
     Another { path: PathBuf },
+    /// A new one would open nothing.
+    #[error(
+        "{path} is missing, and only the master key that this database was made with opens what is sealed in it; \
+         restore the file from your backup, copy master.key of the data directory of another node, or name a file that \
+         all nodes have in store.master_key_file"
+    )]
+    Missing { path: PathBuf },
 }
 
 /// Opens what the first start has sealed; the first start seals it.
 pub async fn verify(data: &DataDir, store: &Store) -> Result<(), MasterKeyError> {
-    let seal = Seal::of(&data.key_ring()?, Purpose::DkimKeys);
-    match store.noted(PROOF).await? {
-        Some(noted) => {
-            let sealed = STANDARD.decode(noted).unwrap_or_default();
-            let path = data.file(MASTER_KEY);
-            seal.open(PROOF, &sealed).map(drop).map_err(|_| MasterKeyError::Another { path })
-        }
-        None => Ok(store.note(PROOF, &STANDARD.encode(seal.seal(PROOF, b"proof"))).await?),
+    let noted = store.noted(PROOF).await?;
+    if noted.is_some() && !data.has_master_key() {
+        return Err(MasterKeyError::Missing { path: data.master_key_path() });
     }
+    let noted = if let Some(noted) = noted {
+        noted
+    } else {
+        let seal = Seal::of(&data.key_ring()?, Purpose::DkimKeys);
+        // Of several nodes that start at one time the first one says which key it is.
+        store.note_first(PROOF, &STANDARD.encode(seal.seal(PROOF, b"proof"))).await?
+    };
+    check(data, &noted)
+}
+
+/// Whether the key of the directory is the one of the database that has noted this under [`PROOF`].
+pub fn check(data: &DataDir, noted: &str) -> Result<(), MasterKeyError> {
+    let seal = Seal::of(&data.key_ring()?, Purpose::DkimKeys);
+    let sealed = STANDARD.decode(noted).unwrap_or_default();
+    let path = data.master_key_path();
+    seal.open(PROOF, &sealed).map(drop).map_err(|_| MasterKeyError::Another { path })
 }
 
 #[cfg(test)]
@@ -53,9 +71,25 @@ mod tests {
         let store = Store::open(&data.database().expect("made")).await.expect("opens");
         verify(&data, &store).await.expect("a new one");
         verify(&data, &store).await.expect("the same");
-        std::fs::remove_file(data.file(MASTER_KEY)).expect("removed");
+        std::fs::remove_file(data.file("master.key")).expect("removed");
+        let missing = verify(&data, &store).await;
+        assert!(matches!(missing, Err(MasterKeyError::Missing { .. })), "{missing:?}");
+        assert!(!data.has_master_key(), "no new one is made");
+        data.write_private("master.key", &[7; 32]).expect("written");
         let next_start = DataDir::open(directory.path()).expect("opened");
         let another = verify(&next_start, &store).await;
+        assert!(matches!(another, Err(MasterKeyError::Another { .. })), "{another:?}");
+    }
+
+    #[tokio::test]
+    async fn of_two_new_nodes_with_two_master_keys_one_does_not_start() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let node = |name: &str| DataDir::open(&directory.path().join(name)).expect("opened");
+        let (one, other) = (node("one"), node("other"));
+        let store = Store::open(&one.database().expect("made")).await.expect("opens");
+        other.master_key().expect("made by an earlier start");
+        verify(&one, &store).await.expect("the first one");
+        let another = verify(&other, &store).await;
         assert!(matches!(another, Err(MasterKeyError::Another { .. })), "{another:?}");
     }
 }

@@ -28,6 +28,7 @@ use crate::plugin::evidence::{
     Evidence, EvidenceError, Found, Owner, OwnersCursor, OwnersPage, Published,
 };
 use crate::plugin::records::{Call, Input};
+use crate::plugin::shared::SharedSlots;
 use crate::plugin::slot::SlotName;
 use crate::plugin::supervisor::{Event, EventKind, Listener, SlotSupervisor};
 use crate::plugin::{Kind, Options};
@@ -280,11 +281,15 @@ pub fn check_state(data: &DataDir) -> Result<(), UnusableDirectory> {
     check_writable("store.data_dir", &data.plugin_state().join("components"))
 }
 
-/// What the plugin host is started with, by the configuration.
+/// What the plugin host is started with, by the configuration; `shared` is the database of several nodes.
 ///
 /// # Errors
 /// The data directory cannot be used.
-pub fn options(config: &Config, data: &DataDir) -> Result<Options, DataDirError> {
+pub fn options(
+    config: &Config,
+    data: &DataDir,
+    shared: Option<Arc<dyn SharedSlots>>,
+) -> Result<Options, DataDirError> {
     let plugins = &config.plugins;
     check_own_directory(config)?;
     check_state(data)?;
@@ -292,6 +297,7 @@ pub fn options(config: &Config, data: &DataDir) -> Result<Options, DataDirError>
         limits: plugins.limits,
         directory: plugins.dir.clone().unwrap_or_else(|| data.plugins()),
         state: data.plugin_state(),
+        shared,
         compiled: data.compiled_plugins(),
         compiler: compiler(config),
         secret: data.master_key()?.to_vec(),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -12,24 +13,26 @@ use super::data_dir::{DataDir, Lock};
 use super::domain_checks::verifier;
 use super::inbox::Sandbox;
 use super::limits::LiveLimits;
+use super::membership::{Node, RunningNode};
 use super::reload::Reloader;
 use super::start_error::StartError;
-use super::tasks::Tasks;
+use super::tasks::{Tasks, once};
 use super::{
     bounces, cli_settings, dashboard, delivery, descriptors, http, maintenance, master_key, plugins,
-    relay, service_manager, webhooks,
+    relay, service_manager, shared_plugins, webhooks,
 };
 use crate::api::client_address::{Forwarding, TrustedProxies};
 use crate::api::control_token::ControlToken;
 use crate::api::lists::ListLimits;
-use crate::api::{Api, ApiParts, Readiness};
+use crate::api::readiness::Readiness;
+use crate::api::{Api, ApiParts};
 use crate::authoring::Authoring;
 use crate::authoring::test_recipients::CONFIRMATION_LIFE;
 use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, ForwardedHeader};
 use crate::credit::Credits;
-use crate::delivery::queue::retry_schedule::interrupted;
 use crate::delivery::queue::worker::IDLE_PAUSE;
+use crate::delivery::shaping::admission::AdmissionControl;
 use crate::inbox::store::InboxStore;
 use crate::journey::Journey;
 use crate::journey::accept::Accept;
@@ -38,11 +41,12 @@ use crate::journey::commit::Commit;
 use crate::journey::commit::batch;
 use crate::journey::commit::decide::Rules;
 use crate::management::settings::Settings;
+use crate::nodes::{Job, Membership};
 use crate::people::People;
 use crate::plugin::Plugins;
 use crate::store::facts::Facts;
 use crate::store::seal::{Purpose, Seal};
-use crate::store::{Claim, Place, Store};
+use crate::store::{Place, Store};
 use crate::telemetry;
 use crate::upkeep::retention::{Kept, Retention};
 use crate::upkeep::verify_domains::Verifier;
@@ -86,21 +90,17 @@ pub struct RunningServer {
     /// How long the listeners go on when the stop has begun.
     drain: Duration,
     pub(super) reloader: Reloader,
+    node: RunningNode,
     _lock: Lock,
-    _claim: Claim,
 }
 
 /// Starts everything; when this answers, everything listens.
 ///
 /// # Errors
 /// See [`StartError`]. Nothing listens then.
-#[expect(
-    clippy::too_many_lines,
-    reason = "one line a part, in the order in which they need each other"
-)]
 pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
-    let config = &descriptors::fit(configured);
-    let (clock, data) = (Clock::system(), DataDir::open(&config.store.data_dir)?);
+    let config = descriptors::fit(configured);
+    let (clock, data) = (Clock::system(), DataDir::of(&config.store)?);
     let lock = data.lock()?;
     let metrics = telemetry::metrics::start()?;
     #[cfg(feature = "otlp")]
@@ -108,16 +108,44 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         telemetry::traces::start(&url)?;
     }
     let place = data.place(&config.store)?;
-    let claim = Store::claim(&place).await?;
-    let store = store(config, (&data, &place), &clock).await?;
+    let (store, node) = store(&config, (&data, &place), &clock).await?;
+    let broken = CancellationToken::new();
+    let node = RunningNode::start(node, broken.clone());
+    let parts = (store, node.clone(), clock, metrics, broken);
+    let started = Box::pin(start_parts((configured, &config), (data, lock), parts)).await;
+    if started.is_err() {
+        // Others need not wait until its time is over.
+        node.end().await;
+    }
+    started
+}
+
+#[expect(
+    clippy::too_many_lines,
+    reason = "one line a part, in the order in which they need each other"
+)]
+async fn start_parts(
+    (configured, config): (&Config, &Config),
+    (data, lock): (DataDir, Lock),
+    (store, running_node, clock, metrics, broken): (
+        Store,
+        RunningNode,
+        Clock,
+        PrometheusHandle,
+        CancellationToken,
+    ),
+) -> Result<RunningServer, StartError> {
+    let node = &running_node.node;
+    let membership = node.membership();
     let seal = Arc::new(Seal::of(&data.key_ring()?, Purpose::Samples));
-    let options = plugins::options(config, &data)?;
+    let shared = shared_plugins::of_store(&store, &clock);
+    let options = plugins::options(config, &data, shared)?;
     let (plugins, plugin_supervisor) = Plugins::start(options, clock.clone()).await?;
     let facts = Arc::new(
         Facts::open(store.clone(), clock.clone(), config.store.template_memory_bytes).await?,
     );
     let verifier = verifier(config, &data, store.clone(), Arc::clone(&plugins), &clock)?;
-    let inbox_store = InboxStore::open(&data.inbox()?).await?;
+    let inbox_store = inbox_store(&data, &store).await?;
 
     let http_ports = http::Ports::open(&config.http).await?;
     let (http, metrics_address) = (http_ports.address(), http_ports.metrics_address());
@@ -128,18 +156,29 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
 
     let control = ControlToken::random();
     data.write_control(http, control.secret())?;
-    let [broken, stop_listeners, stop_core] = [(); 3].map(|()| CancellationToken::new());
+    let [stop_listeners, stop_core] = [(); 2].map(|()| CancellationToken::new());
     let [listeners, core, inbox_tasks] = [(); 3].map(|()| Tasks::critical(broken.clone()));
     let sandbox = Sandbox::start(config, (&inbox_store, &clock), inbox_tasks).await?;
     let (committer, commits) = batch::channel();
     let commits = commits.keeping_samples(config.plugins.samples_kept).deciding_by(rules(config));
     let wake = Arc::new(Notify::new());
     let waker = waker(&wake, &clock);
+    let (watched, stop_watching) = (store.clone(), stop_core.clone());
+    core.start("database", async move {
+        tokio::select! {
+            () = stop_watching.cancelled() => {}
+            () = watched.watch_primary() => {}
+        }
+    });
     core.start("commit", commits.run(store.clone(), clock.clone(), waker, stop_core.clone()));
-    core.start("domains", Arc::clone(&verifier).run(stop_core.clone()));
+    let verify = Arc::clone(&verifier);
+    let check_domains = move |stop| Arc::clone(&verify).run(stop);
+    core.start("domains", once(membership, Job::DomainChecks, &stop_core, check_domains));
     let parts = delivery::WorkerDependencies {
         store: store.clone(),
         clock: clock.clone(),
+        node: node.id(),
+        membership: Arc::clone(membership),
         facts: Arc::clone(&facts),
         inbox: sandbox.address.unwrap_or(config.inbox.smtp_listen),
         wake: Arc::clone(&wake),
@@ -149,9 +188,14 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let people = dashboard::people(&data, &store, &clock, &limits)?;
     let evidence = plugins::evidence(&store, &seal, &clock, &limits);
     plugins::start(plugin_supervisor, &evidence, (&store, &clock), (&core, &stop_core));
-    let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core))?;
+    let tasks = (&core, &stop_core);
+    let webhooks = webhooks::start(config, &data, (&store, &clock), membership, tasks)?;
     core.start("deliver", worker.run(stop_core.clone()));
-    core.start("retention", retention(config).run(store.clone(), clock.clone(), stop_core.clone()));
+    let (retention, of) = (retention(config), (store.clone(), clock.clone()));
+    let retain = move |stop| retention.run(of.0.clone(), of.1.clone(), stop);
+    core.start("retention", once(membership, Job::Retention, &stop_core, retain));
+    let parts = (Arc::clone(&limits.rate_limits), routes.admission(), Arc::clone(&wake));
+    core.start("share limits", share_limits(Arc::clone(membership), parts, stop_core.clone()));
     core.start("watchdog", service_manager::watchdog(stop_core.clone()));
     let kept = (data.clone(), metrics.clone());
     core.start("tidy", tidy(limits.buckets(), kept, stop_core.clone()));
@@ -165,7 +209,8 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     if let Some(reports) = reports {
         reports.serve(config, relay.tls(), &listeners, &stop_listeners);
     }
-    let (settings, readiness) = (Settings::default(), Arc::new(Readiness::default()));
+    let settings = Settings::default();
+    let readiness = Arc::new(Readiness::of_node(Arc::clone(membership)));
     let api = Api::from(ApiParts {
         journey: Arc::clone(&journey),
         proxies: proxies(config),
@@ -223,8 +268,8 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         readiness,
         drain: Duration::from_secs(config.http.drain_seconds),
         reloader: Reloader::new(limits, routes, configured, settings),
+        node: running_node,
         _lock: lock,
-        _claim: claim,
     })
 }
 
@@ -234,6 +279,25 @@ fn waker(wake: &Arc<Notify>, clock: &Clock) -> impl Fn(Timestamp) + use<> {
     move |due| {
         if due <= clock.now().after(IDLE_PAUSE) {
             wake.notify_one();
+        }
+    }
+}
+
+/// Keeps to this node's part of the limits, and to its own lanes, as nodes come and go.
+async fn share_limits(
+    membership: Arc<Membership>,
+    (rate_limits, admission, wake): (Arc<RateLimits>, Arc<AdmissionControl>, Arc<Notify>),
+    stop: CancellationToken,
+) {
+    let mut changes = membership.changes();
+    while !stop.is_cancelled() {
+        let nodes = membership.nodes();
+        rate_limits.divide_among(nodes);
+        admission.destinations.divide_among(nodes);
+        wake.notify_one();
+        tokio::select! {
+            () = stop.cancelled() => {}
+            _ = changes.changed() => {}
         }
     }
 }
@@ -250,34 +314,44 @@ fn rules(config: &Config) -> Rules {
     Rules { credits_low: Credits(config.credits.low) }
 }
 
-/// Opens the store, converted where an earlier version wrote it, and recovers from a crash: leases of the run before are released, and due times are corrected.
+/// Opens the store, converted where an earlier version wrote it, registers this server as a node, and recovers from a
+/// crash: leases of the run before are released, and due times are corrected.
 async fn store(
     config: &Config,
     (data, place): (&DataDir, &Place),
     clock: &Clock,
-) -> Result<Store, StartError> {
+) -> Result<(Store, Arc<Node>), StartError> {
     data.warn_of_readers();
     Store::convert(place).await?;
     let store = Store::open(place.clone()).await?;
     master_key::verify(data, &store).await?;
     cli_settings::save_for_cli(config, &store).await?;
-    let now = clock.now();
     // Before anything is written under the time of now.
-    if store.is_ahead_of(now).await? {
-        let mended = store.mend_due_times(now).await?;
+    let is_ahead = store.is_ahead_of(clock.now()).await?;
+    let (node, registered) = Node::join(&config.node, data, &store, clock).await?;
+    // Where others live, it is their clocks that say how late it is.
+    if is_ahead && registered.others == 0 {
+        let mended = store.mend_due_times(clock.now()).await?;
         tracing::warn!(
             mended,
             "the system clock was ahead in the previous run; due times of queued messages are moved to now or earlier"
         );
     }
-    let released = store.recover_leases(now, interrupted).await?;
-    if released > 0 {
+    if registered.recovered > 0 {
         tracing::info!(
-            released,
+            released = registered.recovered,
             "released the leases of messages that were in flight at the last stop; they are retried now"
         );
     }
-    Ok(store)
+    Ok((store, node))
+}
+
+/// The sandbox inbox: in a file of its own, or in the database that several nodes share.
+async fn inbox_store(data: &DataDir, store: &Store) -> Result<InboxStore, StartError> {
+    if store.has_file() {
+        return Ok(InboxStore::open(&data.inbox()?).await?);
+    }
+    Ok(InboxStore::shared(store.clone()))
 }
 
 fn retention(config: &Config) -> Retention {
@@ -299,14 +373,15 @@ impl RunningServer {
     }
 
     /// Stops in four stages: first `/readyz` says so for a while, where that is configured; then the listeners stop, then
-    /// what carries accepted messages on, then the sandbox inbox, to which it carries some.
+    /// what carries accepted messages on, then the sandbox inbox, to which it carries some. Other nodes take the shares
+    /// of this one at once when the listeners stop.
     pub async fn drain(self) {
         self.announce().await;
         tracing::info!("stopping: no new requests, running ones finish");
         self.stop_listeners.cancel();
         // A request for the impact of a component would hold the HTTP listener until the component is compiled.
         self.plugins.stop_compiling();
-        self.listeners.finish().await;
+        tokio::join!(self.node.node.drain(), self.listeners.finish());
         self.stop_core.cancel();
         if tokio::time::timeout(DELIVERY_DRAIN, self.core.finish()).await.is_err() {
             tracing::warn!(
@@ -314,6 +389,7 @@ impl RunningServer {
             );
         }
         self.sandbox.finish().await;
+        self.node.end().await;
         self.store.close().await;
         #[cfg(feature = "otlp")]
         crate::trace::flush();
@@ -338,7 +414,7 @@ impl RunningServer {
 /// Keeps buckets and metrics from growing, and takes over a new master key.
 async fn tidy(
     (rate_limits, lists): (Arc<RateLimits>, Arc<ListLimits>),
-    (data, metrics): (DataDir, metrics_exporter_prometheus::PrometheusHandle),
+    (data, metrics): (DataDir, PrometheusHandle),
     stop: CancellationToken,
 ) {
     while !stop.is_cancelled() {

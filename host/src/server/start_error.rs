@@ -3,6 +3,7 @@
 use super::data_dir::DataDirError;
 use super::delivery::DeliverySetupError;
 use super::master_key::MasterKeyError;
+use super::membership::MembershipError;
 use super::tcp_listener::ListenError;
 use super::tls::CertificateError;
 use super::{domain_checks, webhooks};
@@ -21,6 +22,8 @@ pub enum StartError {
     Plugins(#[from] PluginsError),
     #[error(transparent)]
     MasterKey(#[from] MasterKeyError),
+    #[error(transparent)]
+    Membership(#[from] MembershipError),
     #[error(transparent)]
     Domains(#[from] domain_checks::VerifierError),
     #[error(transparent)]

@@ -9,6 +9,8 @@ use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::nodes::{Job, Membership, Share};
+
 /// How long a stop may take before the log names what it waits for.
 const QUIET_STOP_TIME: Duration = Duration::from_secs(2);
 
@@ -60,6 +62,21 @@ impl Tasks {
             tracing::warn!(waiting_for, "still stopping; a second signal stops at once");
         }
     }
+}
+
+/// A task for work that one node does for all: it does nothing while another node has the job.
+pub fn once<F, S>(
+    membership: &Arc<Membership>,
+    job: Job,
+    stop: &CancellationToken,
+    start: S,
+) -> impl Future<Output = ()> + Send + use<F, S>
+where
+    F: Future<Output = ()> + Send,
+    S: Fn(CancellationToken) -> F + Send + Sync,
+{
+    let (membership, stop) = (Arc::clone(membership), stop.clone());
+    async move { membership.while_held(Share::of_job(job), &stop, start).await }
 }
 
 /// A task's place in the list of those that run.

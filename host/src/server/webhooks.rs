@@ -7,10 +7,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, DataDirError};
 use super::resolvers::resolver;
-use super::tasks::Tasks;
+use super::tasks::{Tasks, once};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::dns::ResolverError;
+use crate::nodes::{Job, Membership};
 use crate::store::Store;
 use crate::store::seal::{Purpose, Seal};
 use crate::trust::{self, TrustError};
@@ -68,12 +69,14 @@ pub fn webhooks(
 pub fn start(
     config: &Config,
     data: &DataDir,
-    store: &Store,
-    clock: &Clock,
+    (store, clock): (&Store, &Clock),
+    membership: &Arc<Membership>,
     (core, stop): (&Tasks, &CancellationToken),
 ) -> Result<Arc<Webhooks>, WebhooksError> {
     let webhooks = webhooks(config, data, store.clone(), clock)?;
-    core.start("webhook events", Arc::clone(&webhooks).publish(stop.clone()));
-    core.start("webhooks", Arc::clone(&webhooks).send(stop.clone()));
+    let events = Arc::clone(&webhooks);
+    let publish = move |stop| Arc::clone(&events).publish(stop);
+    core.start("webhook events", once(membership, Job::WebhookEvents, stop, publish));
+    core.start("webhooks", Arc::clone(&webhooks).send(Arc::clone(membership), stop.clone()));
     Ok(webhooks)
 }

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use super::Store;
 use super::database::{args, column, each};
 use super::events::{self, StateChange};
+use super::lock_rows::lock_lanes;
 use super::queue::{correct_lanes, lane};
+use super::tries::repeated;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
@@ -28,7 +30,19 @@ impl Store {
         after_last_reply: impl Fn(&BackedOff, &str) -> String,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin("back_off").await?;
+        repeated!(self.back_off_once(waiting, &after_last_reply, now))
+    }
+
+    async fn back_off_once(
+        &self,
+        waiting: &[BackedOff],
+        after_last_reply: &impl Fn(&BackedOff, &str) -> String,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        // In the order in which all lock rows of the queue.
+        let mut waiting: Vec<&BackedOff> = waiting.iter().collect();
+        waiting.sort_unstable_by_key(|it| it.message_id);
+        let mut tx = self.db.begin_beside("back_off").await?;
         let waiting_until = waiting.iter().map(|it| {
             args![it.message_id, it.until.millis(), it.waits_for.to_string(), now.millis(),]
         });
@@ -46,9 +60,10 @@ impl Store {
         for (it, row) in waiting.iter().zip(&held) {
             let Some(row) = row else { continue };
             let lane = lane(row)?;
-            held_back.push((it, lane.account_id));
+            held_back.push((*it, lane.account_id));
             lanes.insert(lane);
         }
+        lock_lanes(&mut tx, &lanes).await?;
         let messages = each(
             "-- back_off: messages
              SELECT state <> $2 AS is_new,

@@ -11,6 +11,8 @@ mod purpose;
 mod row;
 mod sqlite;
 mod statement;
+pub mod transfer;
+mod writers;
 
 pub(super) use arg::{IntoArg, args, digits, to_json};
 pub(super) use connections::{Connections, Database, Tx};
@@ -28,24 +30,17 @@ pub(super) use row::{
 };
 #[cfg(test)]
 pub(super) use sqlite::{PAGE_READERS, READERS, page_readers};
-pub(super) use statement::{Sql, Statement, each, either, inserts, sql};
-
-use sqlx::postgres::PgConnection;
+pub(super) use statement::{Sql, Statement, beside, each, either, inserts, sql};
 
 use crate::store::{Place, StoreError};
 
-/// Holds a database for one server.
-#[derive(Debug)]
-pub struct Claim(
-    #[expect(dead_code, reason = "the lock lasts as long as its session")] Option<PgConnection>,
-);
-
-/// Takes the database for one server, where several could reach it.
-pub(super) async fn claim(place: &Place) -> Result<Claim, StoreError> {
-    match place {
-        Place::File(_) => Ok(Claim(None)),
-        Place::Server(url) => Box::pin(postgres::claim(url)).await.map(|it| Claim(Some(it))),
-    }
+/// The newest migration that this version of the server knows for a database of that kind.
+pub(super) fn newest_migration(database: &Database) -> i64 {
+    let all = match database.file() {
+        Some(_) => &migrations::CURRENT,
+        None => &migrations::POSTGRES,
+    };
+    all.iter().map(|it| it.version).max().unwrap_or_default()
 }
 
 /// Opens the database, makes it where it is missing, and brings its schema up to date.

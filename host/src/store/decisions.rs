@@ -12,6 +12,7 @@ use super::database::{Row, Statement, args, column, inserts, moment, sql};
 use super::identities::Added;
 use super::records::PluginDecision;
 use super::scan_batches::ScanBatches;
+use super::tries::repeated;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, DecisionId, Identifier, MessageId};
 use crate::store::StoreError;
@@ -157,7 +158,15 @@ impl Store {
         refusals: &[RefusalRecord],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin("record_refusals").await?;
+        repeated!(self.record_refusals_once(refusals, now))
+    }
+
+    async fn record_refusals_once(
+        &self,
+        refusals: &[RefusalRecord],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin_beside("record_refusals").await?;
         let mut added = Added::default();
         let mut rows = Vec::with_capacity(refusals.len());
         let mut refused: BTreeMap<(AccountId, &str), i64> = BTreeMap::new();

@@ -33,15 +33,28 @@ pub enum DriverError {
     RolledBack,
     /// The connection broke between the COMMIT and its answer.
     #[error(
-        "whether the transaction was written is not known: the answer to its COMMIT did not come: {0}"
+        "whether the change was made is not known: the answer to its COMMIT did not come ({0}); look before you \
+         repeat it"
     )]
     Unknown(sqlx::Error),
+    /// None of the hosts can be written.
+    #[error("no host in store.url is a primary that answers")]
+    NoPrimary,
     #[error("this transaction only reads")]
     ReadsOnly,
     #[error("there is no row")]
     NoRow,
     #[error("column {name} does not hold what it should")]
     Column { name: String },
+}
+
+impl DriverError {
+    /// `serialization_failure` or `deadlock_detected`: others were in the way.
+    #[must_use]
+    pub fn is_in_the_way(&self) -> bool {
+        matches!(self, Self::Pooled(sqlx::Error::Database(error))
+            if error.code().is_some_and(|it| it == "40001" || it == "40P01"))
+    }
 }
 
 /// Why the database of an earlier version was not converted. It is as it was.
@@ -100,14 +113,62 @@ pub enum ServerError {
         "the database server ({server}) is a standby, which cannot be written; name the primary in store.url"
     )]
     Standby { server: String },
+    #[error("no host in store.url is a primary that can be worked with: {reasons}")]
+    NoPrimary { reasons: String },
     #[error(
-        "another waxwing works with the database ({server}); stop it, or name another database in store.url"
+        "the node {node} (Waxwing {version}) works with this database, and has other tables than this version; stop \
+         all nodes of the other version, and start this one then"
     )]
-    InUse { server: String },
+    OtherVersion { node: String, version: String },
     #[error(
         "the user of store.url may not make tables in the database ({server}): {source}; make it the database's owner"
     )]
     Rights { server: String, source: sqlx::Error },
+}
+
+/// Why a database was not moved into another one, or cannot be worked with because of a move.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    /// A fault of this version of the server.
+    #[error("SQLite and PostgreSQL differ in {what}; nothing was moved; report this")]
+    Unlike { what: String },
+    #[error(
+        "{name} is no store of this version of Waxwing; start this version's server with it once, stop the server, and \
+         try again"
+    )]
+    Outdated { name: String },
+    #[error(
+        "{name} has data already (table {table}); move into an empty database. What an earlier move left behind is not \
+         empty: move that file away, or drop that database and create it anew"
+    )]
+    Filled { name: String, table: String },
+    #[error("another `waxwing migrate` is filling {name}; let it finish, or stop it")]
+    Another { name: String },
+    #[error(
+        "{name} is half of a move from another installation; drop it, or finish that move, and try again"
+    )]
+    Other { name: String },
+    #[error(
+        "this database was moved to {to} by `waxwing migrate`; start the server with that one, and look at [store] in \
+         the configuration"
+    )]
+    Moved { to: String },
+    #[error(
+        "`waxwing migrate` is filling this database, or was interrupted; run the same command again until it has \
+         finished, or start the server with the database that is moved"
+    )]
+    Half,
+    #[error(
+        "table {table}: the row with {row} {what}; the database that is moved is as it was; find out who wrote it, and run \
+         the same command again"
+    )]
+    Row { table: String, row: String, what: &'static str },
+    #[error(
+        "table {table} has another digest in the filled database; run the same command again, and report this"
+    )]
+    Content { table: String },
+    #[error("table {table}: the row with {row} was not read in the order of its key; report this")]
+    Order { table: String, row: String },
 }
 
 /// The database did not do, or does not hold, what it should.
@@ -145,6 +206,8 @@ pub enum StoreError {
     Conversion(#[from] ConversionError),
     #[error(transparent)]
     Server(#[from] ServerError),
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
     #[error("there is already a {noun} `{name}`")]
     Exists { noun: &'static str, name: String },
     #[error("there is no {noun} `{name}`")]
@@ -184,6 +247,18 @@ impl StoreError {
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Missing { .. })
+    }
+
+    /// Whether nobody knows if the transaction was written: the connection broke between its COMMIT and the answer.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Self::Database { source: DriverError::Unknown(_), .. })
+    }
+
+    /// Whether other transactions were in the way of one: it has written nothing, and may be run again as it is.
+    #[must_use]
+    pub fn is_in_the_way(&self) -> bool {
+        matches!(self, Self::Database { source, .. } if source.is_in_the_way())
     }
 
     /// Whether a constraint of the database, and not its health, is what refused.

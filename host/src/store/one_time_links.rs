@@ -3,7 +3,7 @@
 use super::Store;
 use super::database::{Row, Tx, column, moment, sql, word};
 use crate::clock::Timestamp;
-use crate::id::UserId;
+use crate::id::{AccountId, UserId};
 use crate::store::StoreError;
 
 /// What a link is for.
@@ -27,6 +27,8 @@ pub struct LinkRow {
     pub purpose: LinkPurpose,
     /// None for a set-up.
     pub user: Option<UserId>,
+    /// The account that whoever takes the link accepts an invitation to.
+    pub account: Option<AccountId>,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
 }
@@ -55,11 +57,12 @@ impl Store {
     /// Keeps a link under the hash of its secret.
     pub async fn add_link(&self, hash: &[u8; 32], link: &LinkRow) -> Result<(), StoreError> {
         sql("-- add_link
-             INSERT INTO one_time_links (hash, purpose, user_id, created_at, expires_at)
-             VALUES ($1, $2, $3, $4, $5)")
+             INSERT INTO one_time_links (hash, purpose, user_id, account_id, created_at, expires_at)
+             VALUES ($1, $2, $3, $4, $5, $6)")
         .bind(hash.to_vec())
         .bind(link.purpose.as_str())
         .bind(link.user)
+        .bind(link.account)
         .bind(link.created_at.millis())
         .bind(link.expires_at.millis())
         .run(&self.db.writer)
@@ -74,7 +77,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<LinkRow>, StoreError> {
         let row = sql("-- link
-             SELECT purpose, user_id, created_at, expires_at
+             SELECT purpose, user_id, account_id, created_at, expires_at
              FROM one_time_links WHERE hash = $1 AND expires_at > $2")
         .bind(hash.to_vec())
         .bind(now.millis())
@@ -86,7 +89,7 @@ impl Store {
     /// The newest link of a person, over or not.
     pub async fn newest_link(&self, user: UserId) -> Result<Option<LinkRow>, StoreError> {
         let row = sql("-- newest_link
-             SELECT purpose, user_id, created_at, expires_at
+             SELECT purpose, user_id, account_id, created_at, expires_at
              FROM one_time_links WHERE user_id = $1 ORDER BY created_at DESC LIMIT 1")
         .bind(user)
         .optional(&self.db.readers)
@@ -160,6 +163,7 @@ fn link_row(row: &Row) -> Result<LinkRow, StoreError> {
     Ok(LinkRow {
         purpose: word(row, "one_time_links", "purpose", LinkPurpose::of)?,
         user: column(row, "user_id")?,
+        account: column(row, "account_id")?,
         created_at: moment(row, "created_at")?,
         expires_at: moment(row, "expires_at")?,
     })

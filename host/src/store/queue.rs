@@ -13,15 +13,19 @@ use super::database::{
     Row, Sql, Tx, args, column, digits, each, either, inconsistent, parsed, sql,
 };
 use super::events::StateChange;
+use super::lock_rows::{lock_accounts, lock_lanes};
 use super::message_details::unpacked;
+use super::nodes::are_held;
+use super::outcome::LEASE_OUTCOME_WAIT;
 use super::recheck_at_lease::{lease_facts, return_to_queue};
 use super::settle::{end, write_states};
+use super::tries::repeated;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, Identifier, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
-    Due, DueLane, Lane, LaneKind, LaneStart, Lease, LeaseFacts, LeaseVerdict, RouteChoice,
+    Due, DueLane, Lane, LaneKind, LaneStart, Lease, LeaseFacts, LeaseVerdict, Lessee, RouteChoice,
 };
 
 const DUE_LANES: &str = "-- due_lanes
@@ -52,6 +56,26 @@ const DUE_IN: Sql = either(
           AND due_at <= $2
           AND (due_at, message_id) > (CAST(l.value ->> 2 AS BIGINT), decode(l.value ->> 3, 'hex'))
         ORDER BY due_at, message_id LIMIT $3) q ON TRUE",
+);
+/// A row that another worker has in its hands is passed over.
+const LEASE: Sql = either(
+    "-- lease
+    UPDATE queue SET lease_owner = $1, lease_until = $2,
+                     attempts = attempts + 1, first_at = coalesce(first_at, $3),
+                     waits_for = NULL, is_wanted = FALSE
+    WHERE message_id IN (SELECT unhex(value) FROM json_each($4))
+      AND due_at <= $3 AND lease_owner IS NULL
+    RETURNING message_id, account_id, lane, attempts, first_at",
+    "-- postgres: lease
+    UPDATE queue SET lease_owner = $1, lease_until = $2,
+                     attempts = attempts + 1, first_at = coalesce(first_at, $3),
+                     waits_for = NULL, is_wanted = FALSE
+    WHERE message_id IN (SELECT message_id FROM queue
+                         WHERE message_id IN (SELECT unhex(value) FROM json_each($4))
+                           AND due_at <= $3 AND lease_owner IS NULL
+                         ORDER BY message_id FOR UPDATE SKIP LOCKED)
+      AND due_at <= $3 AND lease_owner IS NULL
+    RETURNING message_id, account_id, lane, attempts, first_at",
 );
 const NEXT_DUE: &str = "-- next_due
     SELECT min(due_at) AS due FROM (
@@ -146,24 +170,34 @@ impl Store {
     /// Writes down when these lanes are due next, where nothing in them is due as early as was written
     /// down before: messages may have been canceled.
     pub async fn correct_lanes(&self, lanes: &[Lane]) -> Result<(), StoreError> {
-        let mut tx = self.db.begin("correct_lanes").await?;
-        correct_lanes(&mut tx, &lanes.iter().cloned().collect()).await?;
+        let lanes = lanes.iter().cloned().collect();
+        repeated!(self.correct_lanes_once(&lanes))
+    }
+
+    async fn correct_lanes_once(&self, lanes: &BTreeSet<Lane>) -> Result<(), StoreError> {
+        let mut tx = self.db.begin_beside("correct_lanes").await?;
+        lock_lanes(&mut tx, lanes).await?;
+        correct_lanes(&mut tx, lanes).await?;
         tx.commit().await
     }
 
     /// Gives back messages whose leases are over, except for those that are `under_way` in this process:
-    /// under a clock that jumped ahead their leases only seem to be over. Answers how many.
+    /// under a clock that jumped ahead their leases only seem to be over. Among several nodes each looks after its own
+    /// leases. Answers how many.
     pub async fn recover_ended_leases(
         &self,
+        of: Lessee<'_>,
         under_way: &HashSet<MessageId>,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
+        let owner = of.shares.map(|_| of.owner);
         // Nearly always there is none: that is found out without the lock of those who write.
-        let ended = sql(
-            "-- recover_ended_leases: look
-             SELECT message_id FROM queue WHERE lease_owner IS NOT NULL AND lease_until <= $1 LIMIT 1000",
-        )
+        let ended = sql("-- recover_ended_leases: look
+             SELECT message_id FROM queue
+             WHERE lease_owner IS NOT NULL AND lease_until <= $1
+               AND lease_owner = coalesce($2, lease_owner) LIMIT 1000")
         .bind(now.millis())
+        .bind(owner)
         .all(&self.db.readers)
         .await?;
         let ended: Vec<MessageId> =
@@ -176,48 +210,64 @@ impl Store {
         sql("-- recover_ended_leases
              UPDATE queue SET due_at = lease_until, lease_owner = NULL, lease_until = NULL
              WHERE message_id IN (SELECT unhex(value) FROM json_each($1))
-               AND lease_owner IS NOT NULL AND lease_until <= $2")
+               AND lease_owner = coalesce($3, lease_owner) AND lease_until <= $2")
         .ids(ended)
         .bind(now.millis())
+        .bind(owner)
         .run(&self.db.writer)
         .await
     }
 
-    /// Leases those of `wanted` that are still due to `owner` until `until`, and that are sent by `decide`;
-    /// each is `sending` from now on. `decide` sees the facts as they are until its verdict is written; a
-    /// database with several writers may ask it again.
+    /// Leases those of `wanted` that are still due until `until`, and that are sent by `decide`;
+    /// each is `sending` from now on. `decide` is asked again where the transaction is run again. Nothing is leased by a
+    /// node that has lost one of the shares, or whose time is over.
     ///
     /// # Errors
-    /// The database failed; nothing is leased then.
+    /// The database failed; nothing is leased then, unless the error [is unknown](StoreError::is_unknown).
     pub async fn lease_decided(
         &self,
-        owner: &str,
+        by: Lessee<'_>,
         wanted: &[MessageId],
         now: Timestamp,
         until: Timestamp,
         decide: impl Fn(Vec<Lease>, &LeaseFacts) -> LeaseVerdict,
     ) -> Result<Vec<Lease>, StoreError> {
-        let mut tx = self.db.begin("lease").await?;
-        let claimed = sql("-- lease
-             UPDATE queue SET lease_owner = $1, lease_until = $2,
-                              attempts = attempts + 1, first_at = coalesce(first_at, $3),
-                              waits_for = NULL, is_wanted = FALSE
-             WHERE message_id IN (SELECT unhex(value) FROM json_each($4))
-               AND due_at <= $3 AND lease_owner IS NULL
-             RETURNING message_id, account_id, lane, attempts, first_at")
-        .bind(owner)
-        .bind(until.millis())
-        .bind(now.millis())
-        .ids(wanted.iter().copied())
-        .all(&mut tx)
-        .await?;
+        repeated!(self.lease_once(by, wanted, (now, until), &decide))
+    }
+
+    async fn lease_once(
+        &self,
+        by: Lessee<'_>,
+        wanted: &[MessageId],
+        (now, until): (Timestamp, Timestamp),
+        decide: &impl Fn(Vec<Lease>, &LeaseFacts) -> LeaseVerdict,
+    ) -> Result<Vec<Lease>, StoreError> {
+        let mut tx = self.db.begin_beside("lease").await?;
+        let claimed = sql(LEASE)
+            .bind(by.owner)
+            .bind(until.millis())
+            .bind(now.millis())
+            .ids(wanted.iter().copied())
+            .all(&mut tx)
+            .await?;
         let lanes: BTreeSet<Lane> = claimed.iter().map(lane).collect::<Result<_, StoreError>>()?;
+        if let Some(shares) = by.shares
+            && !are_held(&mut tx, by.owner, shares, &lanes).await?
+        {
+            tx.rollback().await?;
+            return Ok(Vec::new());
+        }
         let (leases, unreadable) = read_leases(&mut tx, &claimed).await?;
         let recipients: BTreeSet<(AccountId, String)> =
             leases.iter().map(|it| (it.account_id, it.recipient.folded())).collect();
         let accounts: BTreeSet<AccountId> = leases.iter().map(|it| it.account_id).collect();
         let facts = lease_facts(&mut tx, &accounts, &recipients, now).await?;
         let verdict = decide(leases, &facts);
+        // What ends may be paid back, and what is held back is in its lane again.
+        let paid_back = verdict.ended.iter().map(|(it, _)| it.account_id);
+        let paid_back = unreadable.iter().map(|(_, account)| *account).chain(paid_back).collect();
+        lock_accounts(&mut tx, &paid_back).await?;
+        lock_lanes(&mut tx, &lanes).await?;
         return_to_queue(&mut tx, &verdict.waiting, now).await?;
         let ended = verdict.ended.iter().map(|(it, end)| (it.message_id, it.account_id, *end));
         let unreadable = unreadable.iter().map(|(id, account)| (*id, *account, verdict.unreadable));
@@ -231,8 +281,37 @@ impl Store {
         write_states(&mut tx, &changes.collect::<Vec<_>>(), now).await?;
         // Last: what is held back is due again later, in the same lane.
         correct_lanes(&mut tx, &lanes).await?;
-        tx.commit().await?;
-        Ok(verdict.sent.into_iter().map(|(lease, _)| lease).collect())
+        let sent = verdict.sent.into_iter().map(|(lease, _)| lease).collect();
+        match tx.commit().await {
+            Err(error) if error.is_unknown() => self.held(by.owner, sent, error).await,
+            committed => committed.map(|()| sent),
+        }
+    }
+
+    /// Those of the leases that were written by a transaction of which nobody knows whether it was. The others are leased
+    /// again, by whomever.
+    async fn held(
+        &self,
+        owner: &str,
+        mut leases: Vec<Lease>,
+        error: StoreError,
+    ) -> Result<Vec<Lease>, StoreError> {
+        tracing::warn!(%error, "a lease of messages got no answer; looking up which of them are leased");
+        let look = || {
+            sql("-- lease: held
+                 SELECT message_id, attempts FROM queue
+                 WHERE lease_owner = $1 AND message_id IN (SELECT unhex(value) FROM json_each($2))")
+            .bind(owner)
+            .ids(leases.iter().map(|it| it.message_id))
+        };
+        let looked = self.look_up_outcome(LEASE_OUTCOME_WAIT, look).await;
+        let Some(rows) = looked else { return Err(error) };
+        let held: HashSet<(MessageId, u32)> = rows
+            .iter()
+            .map(|row| Ok((column(row, "message_id")?, column(row, "attempts")?)))
+            .collect::<Result<_, StoreError>>()?;
+        leases.retain(|it| held.contains(&(it.message_id, it.attempt)));
+        Ok(leases)
     }
 
     /// The RFC 5322 message of a lease; none when its stored body is missing or damaged.
@@ -286,7 +365,8 @@ impl Store {
     }
 }
 
-/// When these lanes are due next, after some of their messages left them.
+/// When these lanes are due next, after some of their messages left them. Where others write beside, they are locked by
+/// now: a message that enters one of them meanwhile waits, or is seen here.
 pub(super) async fn correct_lanes(tx: &mut Tx, lanes: &BTreeSet<Lane>) -> Result<(), StoreError> {
     for statement in [REMOVE_EMPTY_LANE, RAISE_LANE] {
         each(statement, lanes.iter().map(|it| args![&it.name, it.account_id]))

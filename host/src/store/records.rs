@@ -19,6 +19,7 @@ use crate::message::channel::Channel;
 use crate::message::state::MessageState;
 use crate::message::status::EnhancedCode;
 use crate::message::waits_for::WaitsFor;
+use crate::nodes::{HeldShares, Share};
 use crate::template::version::{Dictionary, TemplateRevision};
 
 pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses, SuppressionKind};
@@ -284,6 +285,27 @@ pub struct Lane {
     /// `sandbox`, or a recipient domain in lower case, which may be an address literal.
     pub name: String,
     pub account_id: AccountId,
+}
+
+impl Lane {
+    /// The share that its messages belong to.
+    #[must_use]
+    pub fn share(&self) -> Share {
+        if self.name == RouteChoice::Sandbox.as_str() {
+            Share::of_sandbox(self.account_id)
+        } else {
+            Share::of_domain(&self.name)
+        }
+    }
+}
+
+/// Who leases messages.
+#[derive(Debug, Clone, Copy)]
+pub struct Lessee<'a> {
+    /// Names the process in its leases.
+    pub owner: &'a str,
+    /// The shares that it believes to have; none where it is alone.
+    pub shares: Option<&'a HeldShares>,
 }
 
 /// Lanes that are claimed apart from each other, because neither may wait behind the other.

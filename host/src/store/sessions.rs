@@ -84,7 +84,7 @@ impl Store {
             .bind(session.seen_at.millis())
             .bind(session.expires_at.millis())
             .bind(&session.ip)
-            .run(&self.db.writer)
+            .run(&self.db.beside)
             .await
             .map(|_| ())
     }

@@ -1,9 +1,11 @@
 //! Writes how attempts ended: state, event, attempt, suppression and refund in one transaction.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
-use super::database::{Tx, args, column, each, sql};
+use super::database::{Sql, Tx, args, column, each, either, sql};
 use super::events::{self, StateChange};
+use super::lock_rows::{lock_accounts, lock_lanes_of};
+use super::tries::repeated;
 use super::{Store, attempts, suppressions};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
@@ -18,63 +20,118 @@ pub const ANOTHER_FAILURE: &str = "-- settle: another failure
       AND f.id <> m.id AND f.state IN ('bounced', 'failed')
       AND f.updated_at BETWEEN $2 AND $3 LIMIT 1";
 
+/// A file has one server, which makes one attempt of a message at one time: it need not be told which attempt is of which
+/// message.
+const FINAL: Sql = either(
+    "-- settle: final
+    DELETE FROM queue
+    WHERE lease_owner = $1 AND message_id IN (SELECT unhex(value) FROM json_each($2))
+      AND attempts IN (SELECT value FROM json_each($3))
+    RETURNING message_id",
+    "-- postgres: settle: final
+    DELETE FROM queue q
+    USING unnest(CAST($2 AS BYTEA[]), CAST($3 AS BIGINT[])) AS ended (message_id, attempts)
+    WHERE q.message_id = ended.message_id AND q.attempts = ended.attempts AND q.lease_owner = $1
+    RETURNING q.message_id",
+);
+
 impl Store {
-    /// Writes how attempts ended, each with its event. A message that is no longer held is left unchanged,
-    /// because a report has ended it meanwhile; the transcript of the attempt is kept.
+    /// Writes how attempts ended, each with its event. A message that is no longer held for that attempt is left
+    /// unchanged, because a report has ended it meanwhile, or the same settlement was written before; the transcript of
+    /// the attempt is kept. So it may be asked again where nobody knows whether it was written.
     ///
     /// # Errors
-    /// The database failed; nothing was written then.
+    /// The database failed; nothing was written then, unless the error [is unknown](StoreError::is_unknown).
     pub async fn settle(
         &self,
         owner: &str,
         settlements: &[Settlement],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin("settle").await?;
-        let mut waiting: Vec<(MessageId, Timestamp, Option<String>)> = Vec::new();
-        let mut leaving: Vec<MessageId> = Vec::new();
+        repeated!(self.settle_once(owner, settlements, now))
+    }
+
+    async fn settle_once(
+        &self,
+        owner: &str,
+        settlements: &[Settlement],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin_beside("settle").await?;
+        // What did not arrive may be paid back, and is compared with other failures of its account.
+        let failed = |it: &&Settlement| {
+            matches!(it.verdict, AfterAttempt::Bounced { .. } | AfterAttempt::Failed(_))
+        };
+        let accounts: BTreeSet<AccountId> =
+            settlements.iter().filter(failed).map(|it| it.account_id).collect();
+        lock_accounts(&mut tx, &accounts).await?;
+        let mut waiting: Vec<(&Settlement, Timestamp, Option<String>)> = Vec::new();
+        let mut leaving: Vec<&Settlement> = Vec::new();
         for it in settlements {
             match &it.verdict {
                 AfterAttempt::Deferred { next_attempt, waits_for } => {
                     let waits_for = waits_for.as_ref().map(ToString::to_string);
-                    waiting.push((it.message_id, *next_attempt, waits_for));
+                    waiting.push((it, *next_attempt, waits_for));
                 }
                 AfterAttempt::Delivered
                 | AfterAttempt::Relayed
                 | AfterAttempt::Bounced { .. }
-                | AfterAttempt::Failed(_) => leaving.push(it.message_id),
+                | AfterAttempt::Failed(_) => leaving.push(it),
             }
         }
-        let held = sql("-- settle: final
-             DELETE FROM queue
-             WHERE lease_owner = $1 AND message_id IN (SELECT unhex(value) FROM json_each($2))
-             RETURNING message_id")
-        .bind(owner)
-        .ids(leaving)
-        .all(&mut tx)
-        .await?;
+        let attempts_left: Vec<i64> =
+            leaving.iter().map(|it| i64::from(it.attempt.number)).collect();
+        let held = sql(FINAL)
+            .bind(owner)
+            .ids(leaving.iter().map(|it| it.message_id))
+            .numbers(&attempts_left)
+            .all(&mut tx)
+            .await?;
         let mut held: HashSet<MessageId> =
             held.iter().map(|row| column(row, "message_id")).collect::<Result<_, StoreError>>()?;
+        let back: Vec<MessageId> = waiting.iter().map(|(it, ..)| it.message_id).collect();
+        lock_lanes_of(&mut tx, &back).await?;
         let updated = each(
             "-- settle: another attempt
              UPDATE queue SET due_at = $3, waits_for = $4, lease_owner = NULL, lease_until = NULL
-             WHERE message_id = $2 AND lease_owner = $1",
-            waiting.iter().map(|(id, due, waits_for)| args![owner, *id, due.millis(), waits_for]),
+             WHERE message_id = $2 AND lease_owner = $1 AND attempts = $5",
+            waiting.iter().map(|(it, due, waits_for)| {
+                args![owner, it.message_id, due.millis(), waits_for, it.attempt.number]
+            }),
         )
         .run(&mut tx)
         .await?;
         let updated = waiting.iter().zip(updated).filter(|(_, rows)| *rows == 1);
-        held.extend(updated.map(|((id, ..), _)| *id));
+        held.extend(updated.map(|((it, ..), _)| it.message_id));
         let (settled, late): (Vec<&Settlement>, Vec<&Settlement>) =
             settlements.iter().partition(|it| held.contains(&it.message_id));
         let late = still_kept(&mut tx, late).await?;
         attempts::put(&mut tx, &[settled.as_slice(), &late].concat()).await?;
         let changes: Vec<StateChange<'_>> = settled.iter().map(|it| change(it)).collect();
         write_states(&mut tx, &changes, now).await?;
-        for settlement in &settled {
+        // In the order in which all lock addresses of the lists.
+        let mut settled = settled;
+        settled.sort_unstable_by(|one, other| address(one).cmp(&address(other)));
+        for settlement in settled {
             apply_verdict(&mut tx, settlement, now).await?;
         }
         tx.commit().await
+    }
+}
+
+/// The address that a settlement may put on a list.
+fn address(settlement: &Settlement) -> Option<(AccountId, &str)> {
+    let suppresses = match &settlement.verdict {
+        AfterAttempt::Bounced { suppresses, .. } | AfterAttempt::Failed(suppresses) => suppresses,
+        AfterAttempt::Deferred { .. } | AfterAttempt::Delivered | AfterAttempt::Relayed => {
+            return None;
+        }
+    };
+    match suppresses {
+        Suppresses::Nobody => None,
+        Suppresses::Now(new) | Suppresses::AfterAnotherFailure { new, .. } => {
+            Some((new.account_id, new.address.as_str()))
+        }
     }
 }
 
@@ -227,7 +284,7 @@ async fn count_failures(
          INSERT INTO template_failures (day, account_id, slug, refused, failed)
          SELECT CAST($2 AS BIGINT), account_id, template_slug, 0, count(*) FROM messages
          WHERE id IN (SELECT unhex(value) FROM json_each($1)) AND template_revision > 0
-         GROUP BY account_id, template_slug
+         GROUP BY account_id, template_slug ORDER BY account_id, template_slug
          ON CONFLICT (day, account_id, slug)
          DO UPDATE SET failed = template_failures.failed + excluded.failed")
     .ids(failures)

@@ -10,6 +10,7 @@ mod idempotency;
 mod ledger;
 mod lists;
 mod message_pages;
+mod nodes;
 pub mod open;
 pub mod plans;
 mod queue_view;
@@ -21,12 +22,13 @@ mod states;
 mod suppressions;
 mod templates;
 mod transactions;
+mod writers;
 
 use std::collections::HashSet;
 use std::time::Duration;
 
 use super::database::{column, sql};
-use super::{MessageFilter, Place, Store, test_data};
+use super::{MessageFilter, NodeRecord, NodeTime, Place, Store, test_data};
 use crate::account::idempotency::Idempotency;
 use crate::account::key::Mode;
 use crate::account::{Account, AccountState};
@@ -34,14 +36,14 @@ use crate::clock::Timestamp;
 use crate::credit::{Credits, EntryKind};
 use crate::delivery::queue::at_lease;
 use crate::delivery::queue::retry_schedule::interrupted;
-use crate::id::{AccountId, MessageId};
+use crate::id::{AccountId, MessageId, NodeId};
 use crate::journey::commit::decide::{Rules, decide};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
     AfterAttempt, Answer, AttemptEnding, AttemptRecord, Body, BodyOf, Due, Job, JobItem,
-    JobOutcome, Lease, LeaseFacts, NewMessage, NewSuppression, ReturnPath, Settlement, Suppresses,
-    SuppressionKind,
+    JobOutcome, Lease, LeaseFacts, Lessee, NewMessage, NewSuppression, ReturnPath, Settlement,
+    Suppresses, SuppressionKind,
 };
 use crate::template::source::TemplateSource;
 use crate::template::version::TemplateRevision;
@@ -68,12 +70,20 @@ impl Store {
         until: Timestamp,
     ) -> Result<Vec<Lease>, StoreError> {
         let decide = |leases, facts: &LeaseFacts| at_lease::decide(leases, facts, now);
-        self.lease_decided(owner, wanted, now, until, decide).await
+        let by = Lessee { owner, shares: None };
+        self.lease_decided(by, wanted, now, until, decide).await
     }
 
-    /// Recovers leases by the rules of the worker.
+    /// Recovers leases by the rules of the worker, as at the start of a server that is alone.
     pub(crate) async fn recover(&self, now: Timestamp) -> usize {
-        self.recover_leases(now, interrupted).await.expect("released")
+        let node = NodeRecord {
+            id: NodeId::new(now),
+            name: "test".to_owned(),
+            directory: "test".to_owned(),
+            version: "1",
+        };
+        let registered = self.register_node(&node, NodeTime::Alone, now, interrupted).await;
+        registered.expect("registered").recovered
     }
 }
 
@@ -237,7 +247,8 @@ async fn the_ledger_cannot_be_rewritten_and_no_balance_goes_below_zero() {
 
 /// Leases all that is due for a minute.
 async fn lease(store: &Store, owner: &str, now: Timestamp) -> Vec<Lease> {
-    store.recover_ended_leases(&HashSet::new(), now).await.expect("released");
+    let by = Lessee { owner, shares: None };
+    store.recover_ended_leases(by, &HashSet::new(), now).await.expect("released");
     let due = store.all_due(now).await;
     let ids: Vec<MessageId> = due.iter().map(|it| it.message_id).collect();
     let until = now.after(Duration::from_mins(1));
@@ -288,6 +299,9 @@ async fn a_lease_is_settled_by_its_owner_only_and_comes_back_when_it_ends() {
     let again = lease(store, "two", end).await;
     assert_eq!((again[0].attempt, again[0].first_at), (2, NOW), "given up by the first attempt");
     store.settle("two", std::slice::from_ref(&settlement), end).await.expect("settles");
+    assert_eq!(state().await, "sending", "that was the end of the first attempt");
+    let last = settled(&again[0], AfterAttempt::Delivered);
+    store.settle("two", &[last], end).await.expect("settles");
     assert_eq!(state().await, "delivered");
     assert_eq!(store.first_due().await.expect("readable"), None);
     let events = store.message(settlement.message_id).await.expect("there").events;

@@ -53,6 +53,18 @@ impl Store {
         .map(|_| ())
     }
 
+    /// Notes something, unless there is something under that name already; answers what stands there then. Of several nodes
+    /// that start at one time the first one counts.
+    pub async fn note_first(&self, name: &str, value: &str) -> Result<String, StoreError> {
+        sql("-- note_first
+             INSERT INTO upkeep (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING")
+        .bind(name)
+        .bind(value)
+        .run(&self.db.writer)
+        .await?;
+        Ok(self.noted(name).await?.unwrap_or_default())
+    }
+
     /// Cuts at most `pages` of the free pages off the file that are more than it will soon use again. A server has no file
     /// of ours.
     /// Answers how many were left to cut.

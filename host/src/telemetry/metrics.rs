@@ -145,6 +145,18 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
         "",
         "Bytes of the database file that are free to use again; not there on PostgreSQL",
     ),
+    (
+        "waxwing_nodes",
+        Gauge,
+        "",
+        "Nodes that share the work, as this one last saw; not there with a file",
+    ),
+    (
+        "waxwing_node_shares",
+        Gauge,
+        "",
+        "Of the 64 shares of all work, those of this node; not there with a file",
+    ),
     ("waxwing_retention_deleted_total", Counter, "what", "Records that retention has deleted"),
 ];
 

@@ -82,6 +82,12 @@ impl Poster {
         Ok(Self { client, guard, clock, time })
     }
 
+    /// How long an attempt may take.
+    #[must_use]
+    pub fn time_limit(&self) -> Duration {
+        self.time
+    }
+
     pub async fn post(&self, url: &str, request: WebhookRequest<'_>) -> Reply {
         let start = Instant::now();
         let nothing = |error: String| Reply {

@@ -22,6 +22,7 @@ use super::schedule::Schedule;
 use crate::clock::Timestamp;
 use crate::clock::watch::Watch;
 use crate::id::{EventId, WebhookId};
+use crate::nodes::{Membership, Share};
 use crate::store::{
     DeliveryAttempt, DueDelivery, NextAttempt, StoreError, Waiting, WebhookOwner, WebhookRow,
     WebhookState, drive_while,
@@ -67,8 +68,9 @@ struct InFlight {
 type Running = FuturesUnordered<BoxFuture<'static, FinishedAttempt>>;
 
 impl Webhooks {
-    /// Runs until `stop`.
-    pub async fn send(self: Arc<Self>, stop: CancellationToken) {
+    /// Runs until `stop`. It posts to the webhooks whose shares this node has; where another node handed one over, that
+    /// one's last posts may take up to the time-out of a post.
+    pub async fn send(self: Arc<Self>, membership: Arc<Membership>, stop: CancellationToken) {
         let (mut running, mut done) = (Running::new(), Vec::new());
         let mut in_flight = InFlight::default();
         let mut watch = Watch::new(&self.clock);
@@ -80,8 +82,12 @@ impl Webhooks {
                 in_flight.endpoints.forget();
             }
             self.settle(&mut in_flight, &mut running, &mut done).await;
-            let startable =
-                drive_while(self.select_startable(&in_flight), &mut running, &mut done).await;
+            let startable = drive_while(
+                self.select_startable(&in_flight, &membership),
+                &mut running,
+                &mut done,
+            )
+            .await;
             let pause = match startable {
                 Ok(startable) => {
                     for it in startable.attempts {
@@ -169,9 +175,15 @@ impl Webhooks {
     }
 
     /// The attempts that may start now, and the pause until the next poll.
-    async fn select_startable(&self, in_flight: &InFlight) -> Result<Startable, StoreError> {
+    async fn select_startable(
+        &self,
+        in_flight: &InFlight,
+        membership: &Membership,
+    ) -> Result<Startable, StoreError> {
         let now = self.clock.now();
         let mut waiting = self.store.waiting_webhooks().await?;
+        let pause = self.poster.time_limit();
+        waiting.retain(|it| membership.holds_after(Share::of_webhook(it.webhook), pause));
         let mut startable = Startable { attempts: Vec::new(), pause: POLL };
         for it in waiting.iter().filter(|it| it.state == WebhookState::Disabled) {
             if self.store.end_deliveries(it.webhook, BATCH).await? == u64::from(BATCH) {

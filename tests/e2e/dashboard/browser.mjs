@@ -182,7 +182,7 @@ async function sendsOnce(context) {
   await page.close();
 }
 
-// What an account shows in which nothing was done yet.
+// What an account shows in which nothing was done yet, to somebody whom another account invites.
 async function isDesignedWhereItIsEmpty(width) {
   const context = await browser.newContext({ colorScheme: 'light', viewport: { width, height: 800 } });
   const page = await context.newPage();
@@ -191,8 +191,9 @@ async function isDesignedWhereItIsEmpty(width) {
   await page.fill('#password', process.env.EMPTY_PASSWORD);
   await page.click('button.main');
   for (const path of ['/app', '/app/messages', '/app/refusals', '/app/keys', '/app/templates', '/app/test-recipients', '/app/domains',
-    '/app/webhooks', '/app/suppressions', '/app/credits', '/app/inbox', '/app/brand', '/app/team', '/app/audit', '/app/nothing']) {
+    '/app/webhooks', '/app/suppressions', '/app/credits', '/app/inbox', '/app/brand', '/app/team', '/app/audit', '/app/accounts', '/app/nothing']) {
     await page.goto(base + path);
+    if (path === '/app') await page.getByText('invites you').waitFor();
     await fits(page, `empty ${path}`, width);
     await isAccessible(page, `empty ${path}`, width);
   }
@@ -233,7 +234,7 @@ try {
       `${template}/diff`, `${template}/diff?from=1&to=1`, `${template}/delete`,
       '/app/domains', domain, `${domain}/remove`, '/app/webhooks', '/app/webhooks/new', webhook, `${webhook}/remove`,
       '/app/credits', '/app/suppressions', '/app/suppressions?q=nobody', '/app/brand', '/app/verify', '/app/profile/factor',
-      '/app/team', '/app/audit', '/app/profile', '/ops', '/ops/accounts', '/ops/accounts/new', `/ops/accounts/${account}`,
+      '/app/team', '/app/audit', '/app/profile', '/app/accounts', '/ops', '/ops/accounts', '/ops/accounts/new', `/ops/accounts/${account}`,
       `/ops/accounts/${account}/suspend`, '/ops/plans', '/ops/queue', '/ops/plugins', '/ops/plugins/plan-policy',
       '/ops/plugins/plan-policy/rollback', '/ops/plugins/plan-policy/settings', '/ops/plugins/domain-policy/settings',
       ...process.env.HOSTILE.split(',').map((it) => `/app/messages/${it}`),
@@ -251,10 +252,19 @@ try {
     }
     await page.goto(`${base}/ops/queue`);
     const waits = await page.locator('main a[href^="/ops/queue/"]').first().getAttribute('href');
-    await page.goto(base + waits);
-    await page.locator('main h1').first().waitFor();
-    await fits(page, waits, width);
-    if (scripts === 'on') await isAccessible(page, waits, width);
+    await page.goto(`${base}/app/accounts`);
+    const leave = await page.locator('main a[href$="/leave"]').first().getAttribute('href');
+    for (const path of [waits, leave]) {
+      await page.goto(base + path);
+      await page.locator('main h1').first().waitFor();
+      await fits(page, path, width);
+      if (scripts === 'on') await isAccessible(page, path, width);
+    }
+    // The last owner is told why the account keeps the owner.
+    await page.click('main button.danger');
+    await page.getByText('at least one owner who can log in').waitFor();
+    await fits(page, `${leave} refused`, width);
+    if (scripts === 'on') await isAccessible(page, `${leave} refused`, width);
     // What a form says that is refused.
     for (const [path, field, text, says] of [['/app/domains', '#name', 'co.uk', 'public suffix'],
       ['/app/webhooks/new', '#url', 'nowhere', 'Must be a whole URL'], [webhook, '#types', 'W'.repeat(300), 'no type of event'],

@@ -58,6 +58,10 @@ async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
     let (domain, webhook) = mailing(&server, &receiver, &name).await;
     let empty = server.open_account("pro", 0);
     drop(Browser::invited(&server, "empty@example.com", &empty.id, "owner").await);
+    let mut host = Browser::invited(&server, "host@example.com", account, "owner").await;
+    let asked = [("email", "empty@example.com"), ("role", "member")];
+    let waits = host.submit("/app/team", &asked).await;
+    assert_eq!(waits.to.as_deref(), Some("/app/team?done=waits"), "{}", waits.html);
     let asked = json!({"address": "w".repeat(60) + "@w.example"});
     let asked = server.post("/v1/test-recipients", server.key(), &asked, &[]).await;
     assert_eq!(asked.status, 201, "{}", asked.body);

@@ -139,11 +139,8 @@ async fn what_was_typed_survives_the_question_for_the_password() {
     let typed = once.fields(&[("name", "Ops \"1\""), ("mode", "live"), ("scope", "admin")]);
     audit::open(&server).execute("UPDATE sessions SET verified_at = 0", []).expect("changed");
     let asked = browser.send("/app/keys", &typed).await;
-    let kept = [
-        "action=\"/app/keys\"",
-        "value=\"Ops &#34;1&#34;\"",
-        "name=\"scope\" value=\"admin\"",
-    ];
+    let kept =
+        ["action=\"/app/keys\"", "value=\"Ops &#34;1&#34;\"", "name=\"scope\" value=\"admin\""];
     for part in kept {
         assert!(asked.status == 403 && asked.html.contains(part), "{part}: {}", asked.html);
     }

@@ -73,6 +73,7 @@ async fn a_role_that_is_too_low_is_refused_every_write() {
             "/app/team",
             "/app/audit",
             "/app/profile",
+            "/app/accounts",
         ] {
             assert_eq!(browser.get(page).await.status, 200, "{role} reads {page}");
         }
@@ -128,6 +129,8 @@ async fn the_pages_of_a_suspended_account_change_nothing() {
         }
     }
     // What is the person's own is not the account's.
+    let left = owner.submit(&format!("/app/accounts/{}/leave", account.id), &[]).await;
+    assert!(left.status == 422 && left.html.contains("at least one owner"), "{}", left.html);
     let wrong = [("before", "x"), ("after", "another horse battery staple")];
     assert_eq!(owner.submit("/app/profile/password", &wrong).await.status, 422);
     assert_eq!(operator.submit("/app/acting/end", &[]).await.status, 303);
@@ -214,6 +217,7 @@ async fn the_address_of_a_form_leads_to_its_page_also_over_a_log_in() {
         ("/logout", "/app"),
         ("/app/account", "/app"),
         ("/app/acting/end", "/app"),
+        ("/app/accounts/acc_x/accept", "/app/accounts"),
         ("/app/templates/mine/draft", "/app/templates/mine"),
         ("/app/templates/mine/rollback", "/app/templates/mine"),
         ("/app/domains/sender", "/app/domains"),
@@ -277,6 +281,7 @@ async fn every_page_has_the_policy_and_no_script_style_or_handler_of_its_own() {
         "/app/keys",
         "/app/keys/new",
         "/app/profile",
+        "/app/accounts",
         "/app/templates",
         "/app/new-template",
         "/app/test-recipients",

@@ -289,7 +289,7 @@ async fn a_source_is_as_large_as_the_api_takes_and_no_larger() {
     let page = edit(&mut browser, "draft", &larger).await;
     assert!(page.status == 422 && page.html.contains("524288"), "{}", page.status);
     let page = edit(&mut browser, "check", &"a".repeat(4 << 20)).await;
-    assert_eq!(page.status, 400, "as a form it has three times as many bytes, and bodies 10 MiB");
+    assert_eq!(page.status, 413, "as a form it has three times as many bytes, and bodies 10 MiB");
 }
 
 #[tokio::test]

@@ -131,13 +131,14 @@ impl Operation {
             ("POST", "/v1/keys") => Some(json!({"name": "Made"})),
             ("POST", "/v1/accounts") => Some(json!({"name": "Opened"})),
             ("POST", "/v1/team") => Some(json!({"email": "invited@example.com", "role": "member"})),
-            ("PATCH", "/v1/team/{user}") => Some(json!({"role": "member"})),
             ("POST", "/v1/users") => {
                 let email = "invited@example.com";
                 Some(json!({"email": email, "account": things.account, "role": "member"}))
             }
             ("PUT", "/v1/maintenance") => Some(json!({"readOnly": false})),
-            ("PUT", "/v1/users/{user}/roles/{account}") => Some(json!({"role": "member"})),
+            ("PATCH", "/v1/team/{user}") | ("PUT", "/v1/users/{user}/roles/{account}") => {
+                Some(json!({"role": "member"}))
+            }
             ("POST", "/v1/credits/grants") => {
                 Some(json!({"accountId": things.account, "amount": 1}))
             }
@@ -187,6 +188,7 @@ impl Operation {
             "/v1/decisions",
             "/v1/metrics",
             "/v1/queue",
+            "/v1/nodes",
             "/v1/settings",
             "/v1/maintenance",
             "/v1/accounts",

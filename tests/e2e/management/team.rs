@@ -31,6 +31,7 @@ async fn a_key_of_the_account_invites_changes_and_removes_its_people() {
     let shown = &team["data"][0];
     assert_eq!((&shown["id"], &shown["role"]), (&json!(id), &json!("owner")), "{team}");
     assert_eq!((&shown["hasPassword"], &shown["hasFactor"]), (&json!(false), &json!(false)));
+    assert_eq!(shown["accepted"], json!(false), "nobody is in an account unasked: {team}");
     assert!(shown["invitedUntil"].is_string() && shown.get("path").is_none(), "told once: {team}");
     post(&server, key, "/v1/team", asked).await.assert_refused(409, "CONFLICT");
 

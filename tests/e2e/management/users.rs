@@ -26,7 +26,8 @@ async fn a_user_is_invited_given_roles_reset_and_removed_over_http() {
     let id = text(&invited.body["id"]);
     let user = format!("/v1/users/{id}");
     let shown = server.get_as(&operator, &user).await.body;
-    let roles = json!([{"account": account.id, "name": "Test", "role": "member"}]);
+    let roles =
+        json!([{"account": account.id, "name": "Test", "role": "member", "accepted": true}]);
     for (member, value) in
         [("hasPassword", json!(false)), ("operator", json!(false)), ("roles", roles)]
     {

@@ -10,7 +10,7 @@ use waxwing_tests::{Answer, Launch, Server};
 use super::{Component, PLAN, note, reason, sent, server};
 
 /// Everything that an operator may do.
-const ROUTES: [(&str, &str); 15] = [
+const ROUTES: [(&str, &str); 16] = [
     ("GET", "/v1/plugins"),
     ("GET", "/v1/plugins/plan-policy"),
     ("GET", "/v1/plugins/plan-policy/logs"),

@@ -199,10 +199,7 @@ async fn would_break_senders(it: &Repository<'_>) {
     it.write("mails/hello/template.toml", "name = 'Hello'\ndescription = ''\nlayout = 'frame'\n[example]\nname = 'Ada'\nimprint = 'i'\n");
     for arguments in [&["check", "mails"][..], &["push", "mails"]] {
         let refused = it.template(arguments, 1);
-        assert!(
-            refused.contains("imprint") && refused.contains("1 message was sent"),
-            "{refused}"
-        );
+        assert!(refused.contains("imprint") && refused.contains("1 message was sent"), "{refused}");
     }
     server.send(server.key(), &message).await.message_id();
     it.template(&["check", "mails", "--force"], 0);

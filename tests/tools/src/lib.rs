@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 
 pub use node::node_packages;
 pub use not_run::{Unmet, noted};
-pub use postgres::Cluster;
+pub use postgres::{Cluster, Pair};
 pub use python::{python, run_python};
 
 /// Something on the machine that the tests cannot bring along.

@@ -8,34 +8,50 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::Need;
 
 /// The superuser of the cluster.
 const USER: &str = "waxwing";
+/// What is run of it.
+const PROGRAMS: [&str; 6] = ["postgres", "initdb", "createdb", "pg_basebackup", "pg_ctl", "psql"];
 /// `nobody`: PostgreSQL does not run as root.
 const NOBODY: u32 = 65_534;
 /// Ends when its input does, which is when the process of the tests ends, however that ends. The default collation is
 /// another one than that of bytes, which the store must not rely on.
 const SCRIPT: &str = r#"
 trap : INT TERM
-"$2/initdb" -D "$1/data" -U "$3" --auth=trust --no-sync --encoding=UTF8 --locale=C.UTF-8 \
-    --locale-provider=icu --icu-locale=en-US >"$1/log" 2>&1 || { cat "$1/log"; rm -rf "$1"; exit 1; }
-"$2/postgres" -D "$1/data" -k "$1" -c listen_addresses= -c fsync=off -c full_page_writes=off \
-    -c synchronous_commit=off -c max_connections=300 -c shared_buffers=32MB >>"$1/log" 2>&1 &
+folder=$1 binaries=$2 user=$3 primary=$4
+shift 4
+if test -n "$primary"; then
+    "$binaries/pg_basebackup" -D "$folder/data" -h "$primary" -U "$user" -R -c fast --no-sync >"$folder/log" 2>&1
+else
+    "$binaries/initdb" -D "$folder/data" -U "$user" --auth=trust --no-sync --encoding=UTF8 --locale=C.UTF-8 \
+        --locale-provider=icu --icu-locale=en-US >"$folder/log" 2>&1
+fi || { cat "$folder/log"; rm -rf "$folder"; exit 1; }
+"$binaries/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c full_page_writes=off \
+    -c max_connections=300 -c shared_buffers=32MB "$@" >>"$folder/log" 2>&1 &
 server=$!
-until grep -q "ready to accept connections" "$1/log"; do
-    kill -0 $server 2>/dev/null || { cat "$1/log"; rm -rf "$1"; exit 1; }
+until grep -q "ready to accept" "$folder/log"; do
+    kill -0 $server 2>/dev/null || { cat "$folder/log"; rm -rf "$folder"; exit 1; }
     sleep 0.1
 done
 echo ready
 cat >/dev/null
 kill -INT $server
 wait $server
-rm -rf "$1"
+rm -rf "$folder"
 "#;
+/// How long a standby may take to follow its primary, and to become one.
+const STANDBY_WAIT: Duration = Duration::from_mins(1);
+const PAUSE: Duration = Duration::from_millis(50);
 
-static SHARED: LazyLock<Cluster> = LazyLock::new(Cluster::start);
+static SHARED: LazyLock<Cluster> =
+    LazyLock::new(|| Cluster::start(None, &["-c", "synchronous_commit=off"]));
+/// The number of the next folder of this process.
+static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 /// A cluster that runs.
 #[derive(Debug)]
@@ -54,22 +70,20 @@ impl Cluster {
         Need::Postgres.is_met(unproven).then(|| &*SHARED)
     }
 
+    /// Starts one with these options, new or as a standby of another one.
     #[expect(clippy::zombie_processes, reason = "it ends after this process has")]
-    fn start() -> Self {
-        let folder = std::env::temp_dir().join(format!("waxwing-pg-{}", std::process::id()));
+    fn start(primary: Option<&Self>, options: &[&str]) -> Self {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("waxwing-pg-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
         fs::create_dir(&folder).expect("a folder");
-        let binaries = binaries().expect("PostgreSQL is installed");
-        let is_root = fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0);
-        let mut command = if is_root {
+        if is_root() {
             chown(&folder, Some(NOBODY), Some(NOBODY)).expect("root may");
-            let mut command = Command::new("setpriv");
-            command.args(["--reuid", &NOBODY.to_string(), "--regid", &NOBODY.to_string()]);
-            command.args(["--clear-groups", "sh"]);
-            command
-        } else {
-            Command::new("sh")
-        };
-        command.args(["-c", SCRIPT, "sh"]).arg(&folder).arg(binaries).arg(USER);
+        }
+        let primary = primary.map(|it| it.folder.clone()).unwrap_or_default();
+        let mut command = as_owner("sh".as_ref());
+        command.args(["-c", SCRIPT, "sh"]).arg(&folder).arg(binary("")).arg(USER).arg(primary);
+        command.args(options);
         command.current_dir(&folder).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut keeper = command.spawn().expect("a shell");
         let said = BufReader::new(keeper.stdout.take().expect("it is piped"));
@@ -96,7 +110,7 @@ impl Cluster {
     /// It cannot be made.
     #[must_use]
     pub fn create(&self, database: &str) -> String {
-        let created = Command::new(binaries().expect("PostgreSQL is installed").join("createdb"))
+        let created = Command::new(binary("createdb"))
             .args(["--username", USER, "--host"])
             .arg(&self.folder)
             .arg(database)
@@ -105,6 +119,113 @@ impl Cluster {
         assert!(created.success(), "{database} is made");
         self.url(database)
     }
+
+    /// The socket that it listens on.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join(".s.PGSQL.5432")
+    }
+
+    /// Ends it as a crash does, for good: what it had not told a standby is lost.
+    ///
+    /// # Panics
+    /// It does not run.
+    pub fn crash(&self) {
+        let file = self.folder.join("data/postmaster.pid");
+        let first = fs::read_to_string(&file).expect("it runs");
+        let process = first.lines().next().expect("a number");
+        let killed = Command::new("kill").args(["-QUIT", process]).status().expect("kill starts");
+        assert!(killed.success(), "the server is killed");
+        wait("the server has ended", || !file.exists());
+    }
+
+    /// Makes a primary out of a standby.
+    ///
+    /// # Panics
+    /// It does not become one.
+    pub fn promote(&self) {
+        let mut promote = as_owner(&binary("pg_ctl"));
+        promote.args(["promote", "--wait", "-D"]).arg(self.folder.join("data"));
+        let promoted = promote.current_dir(&self.folder).output().expect("pg_ctl starts");
+        let said = String::from_utf8_lossy(&promoted.stderr);
+        assert!(promoted.status.success(), "the standby is promoted: {said}");
+    }
+
+    /// What a statement answers.
+    fn ask(&self, statement: &str) -> String {
+        let mut asked = Command::new(binary("psql"));
+        asked.args(["--no-psqlrc", "--tuples-only", "--no-align", "--username", USER, "--host"]);
+        asked.arg(&self.folder).args(["--command", statement, "postgres"]);
+        let answer = asked.output().expect("psql starts");
+        let said = String::from_utf8_lossy(&answer.stderr);
+        assert!(answer.status.success(), "{statement}: {said}");
+        String::from_utf8_lossy(&answer.stdout).trim().to_owned()
+    }
+}
+
+/// A primary, and a standby that has all that the primary has acknowledged.
+#[derive(Debug)]
+pub struct Pair {
+    pub primary: Cluster,
+    pub standby: Cluster,
+}
+
+impl Pair {
+    /// Starts two of their own; none where PostgreSQL is not installed, and `unproven` is noted then.
+    ///
+    /// # Panics
+    /// They do not start, or the standby does not follow.
+    #[must_use]
+    pub fn start(unproven: &str) -> Option<Self> {
+        if !Need::Postgres.is_met(unproven) {
+            return None;
+        }
+        let primary = Cluster::start(None, &[]);
+        let standby = Cluster::start(Some(&primary), &[]);
+        primary.ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
+        primary.ask("SELECT pg_reload_conf()");
+        let follows = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
+        wait("the standby follows", || primary.ask(follows) == "1");
+        Some(Self { primary, standby })
+    }
+
+    /// Makes an empty database, and answers its URL with both hosts; the standby stands first.
+    #[must_use]
+    pub fn create(&self, database: &str) -> String {
+        drop(self.primary.create(database));
+        let hosts = [&self.standby, &self.primary]
+            .map(|it| it.folder.display().to_string().replace('/', "%2F"));
+        format!("postgres://{USER}@{}/{database}", hosts.join(","))
+    }
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0)
+}
+
+/// A command that runs as the owner of the clusters.
+fn as_owner(program: &Path) -> Command {
+    if !is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", &NOBODY.to_string(), "--regid", &NOBODY.to_string()]);
+    command.arg("--clear-groups").arg(program);
+    command
+}
+
+/// Waits until it is so.
+fn wait(what: &str, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < STANDBY_WAIT, "waited in vain: {what}");
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// A program of the server; their folder without a name.
+fn binary(name: &str) -> PathBuf {
+    binaries().expect("PostgreSQL is installed").join(name)
 }
 
 /// The folder of the newest server that is installed.
@@ -114,8 +235,7 @@ fn binaries() -> Option<PathBuf> {
     debian.sort_by_key(|it| version(it));
     let path = std::env::var_os("PATH").unwrap_or_default();
     let all = debian.into_iter().rev().chain(std::env::split_paths(&path).collect::<Vec<_>>());
-    let is_there =
-        |it: &PathBuf| ["postgres", "initdb", "createdb"].iter().all(|name| it.join(name).exists());
+    let is_there = |it: &PathBuf| PROGRAMS.iter().all(|name| it.join(name).exists());
     all.into_iter().find(is_there)
 }
 

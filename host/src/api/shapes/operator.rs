@@ -8,7 +8,9 @@ use super::{Page, from_row};
 use crate::id::{AccountId, DecisionId, MessageId};
 use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::slot::{OnFailure, SlotName};
-use crate::plugin::status::{ActiveReport, CandidateReport, Quarantined, SlotStatus, Standing};
+use crate::plugin::status::{
+    ActiveReport, CandidateReport, NodeStatus, Quarantined, SlotStatus, Standing,
+};
 use crate::plugin::{Kind, Line};
 use crate::store::{DecisionRow, SampleRow};
 
@@ -42,6 +44,8 @@ pub struct Slot {
     candidate: Option<CandidateReport>,
     /// Components that may not run again until the operator allows it.
     quarantined: Vec<Quarantined>,
+    /// What each node runs; empty where the server shares its plugins with no other node.
+    nodes: Vec<NodeStatus>,
 }
 
 /// What a rollback would bring back.
@@ -137,6 +141,7 @@ impl Slot {
             active: view.active_report(),
             candidate: view.candidate.as_ref().map(CandidateReport::from),
             quarantined: view.quarantined,
+            nodes: view.nodes,
             remembered: !view.is_unsaved,
             previous: view.previous.map(|it| PreviousPlugin {
                 digest: it.digest,

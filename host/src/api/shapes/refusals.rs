@@ -232,6 +232,18 @@ refusals! {
         503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
     }
 
+    /// The refusals of the removal of a user.
+    RemoveUserRefusals {
+        400: "`BAD_REQUEST`: the path.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `operator`.",
+        404: "`NOT_FOUND`: there is no such user.",
+        409: "`CONFLICT`: the user is the last owner who can log in of the accounts that the message names.",
+        429: "`RATE_LIMITED`: too many failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
+    }
+
     /// The refusals of what the operator only reads.
     OperatorReadRefusals {
         400: "`BAD_REQUEST`: the query, or the path.",

@@ -8,6 +8,7 @@ use super::user::Role;
 use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::people;
+use crate::store::MembershipState;
 
 /// Somebody who works in the account.
 #[derive(Serialize, ToSchema)]
@@ -22,7 +23,9 @@ pub struct TeamMember {
     role: Role,
     /// Whether the person has a log-in; else the invitation was not taken yet.
     has_password: bool,
-    /// Whether a log-in asks for a code, too.
+    /// False while an owner or a key of the account has invited the person, who has not answered yet and sees nothing of it.
+    accepted: bool,
+    /// Whether a log-in asks for a code, too; not said of somebody who has not accepted.
     has_factor: bool,
     /// Until when the invitation works; none where it is over, or was taken.
     #[schema(format = "date-time")]
@@ -42,8 +45,8 @@ pub struct TeamInvitation {
     /// The member, as the list shows it; its `warnings` also say why no mail was sent.
     #[serde(flatten)]
     pub member: TeamMember,
-    /// Whether a link to choose a password with was mailed. No link is made for somebody who has a log-in already, or
-    /// is in another account too.
+    /// Whether the invitation was mailed; one without a link, to somebody who has a log-in already or is invited to another
+    /// account too.
     pub mailed: bool,
     /// `/invite/…`, below the address that the dashboard is reached by, where no mail was sent: for an operator, and
     /// for the account where the server sends no mail at all. It is told only once.
@@ -90,7 +93,8 @@ impl TeamMember {
             email: row.user.email.to_string(),
             role: row.role.into(),
             has_password: row.user.password.is_some(),
-            has_factor: row.user.has_factor,
+            accepted: row.state == MembershipState::Accepted,
+            has_factor: row.user.has_factor && !row.is_pending(),
             invited_until: invited_until.filter(|end| *end > now).map(Timestamp::rfc3339),
             since: row.since.rfc3339(),
             warnings: Vec::new(),

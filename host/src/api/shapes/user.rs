@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::page::{Listed, PAGED, Page, PageDoc};
 use crate::account::role;
 use crate::id::{AccountId, UserId};
-use crate::store::{MembershipRow, PersonRow};
+use crate::store::{MembershipRow, MembershipState, PersonRow};
 
 /// Somebody who uses the dashboard.
 #[derive(Serialize, ToSchema)]
@@ -23,7 +23,7 @@ pub struct User {
     has_password: bool,
     /// Whether a log-in asks for a code, too.
     has_factor: bool,
-    /// The accounts that the user works in.
+    /// The accounts that the user works in, or is invited to.
     roles: Vec<UserRole>,
     /// When the user was added.
     #[schema(format = "date-time")]
@@ -44,6 +44,8 @@ pub struct UserRole {
     name: String,
     /// What the user may do there.
     role: Role,
+    /// False while an owner of the account has invited the user, who has not answered yet and sees nothing of it.
+    accepted: bool,
 }
 
 /// What a user may do in an account. Each role may do what those before it may.
@@ -118,6 +120,7 @@ impl User {
             account: it.account,
             name: it.account_name,
             role: it.role.into(),
+            accepted: it.state == MembershipState::Accepted,
         };
         Self {
             id: row.id,

@@ -151,5 +151,6 @@ pub fn verb(stage: Stage) -> &'static str {
         Stage::Impact => "impact",
         Stage::Shadow => "shadow",
         Stage::Waiting => "wait",
+        Stage::Loading => "load",
     }
 }

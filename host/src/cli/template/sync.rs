@@ -281,7 +281,7 @@ async fn offline(files: &Files) -> Result<Value, SyncError> {
         .map_err(|source| SyncError::Write { path: std::env::temp_dir(), source })?;
     let data = DataDir::open(folder.path()).map_err(Box::new)?;
     let store = Store::open(&data.database().map_err(Box::new)?).await?;
-    let options = server::plugins::options(&config, &data).map_err(SyncError::offline)?;
+    let options = server::plugins::options(&config, &data, None).map_err(SyncError::offline)?;
     let clock = Clock::system();
     let (plugins, _supervisor) =
         Plugins::start(options, clock.clone()).await.map_err(SyncError::offline)?;

@@ -47,7 +47,7 @@ impl<'a> Span<'a> {
     }
 
     /// The gauge, as it was read last.
-    pub fn now(&self, metric: &'a str) -> Option<f64> {
+    pub fn now(&self, metric: &str) -> Option<f64> {
         self.after.of(metric).map(|(_, value)| value).find(|it| it.is_finite())
     }
 
@@ -58,12 +58,12 @@ impl<'a> Span<'a> {
     }
 
     /// How much the counter has grown a second, over all of its series with this label.
-    pub fn rate(&self, metric: &'a str, label: (&str, &str)) -> f64 {
+    pub fn rate(&self, metric: &str, label: (&str, &str)) -> f64 {
         self.rate_of_both(metric, label, label)
     }
 
     /// The same, of the series with both labels.
-    pub fn rate_of_both(&self, metric: &'a str, one: (&str, &str), other: (&str, &str)) -> f64 {
+    pub fn rate_of_both(&self, metric: &str, one: (&str, &str), other: (&str, &str)) -> f64 {
         let grown = self.after.of(metric).filter_map(|(series, value)| {
             let has = |(label, wanted): (&str, &str)| label_of(series, label) == Some(wanted);
             let before = self.before.series.get(series).copied().unwrap_or_default();

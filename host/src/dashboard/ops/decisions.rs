@@ -10,7 +10,7 @@ use http::Uri;
 use serde_json::Value;
 
 use super::operating::{Operating, Order};
-use super::plugins::short;
+use super::plugin_slot::short;
 use crate::clock::Timestamp;
 use crate::dashboard::form::{self, Form};
 use crate::dashboard::frame::{Frame, Place};

@@ -19,7 +19,7 @@ use crate::domain::state::Phase;
 use crate::fair_share::ShareOwner;
 use crate::management::settings::Setting;
 use crate::plugin::status::{SlotStatus, Standing};
-use crate::store::{DomainRow, Gauges};
+use crate::store::{DomainRow, Gauges, NodeRow, NodeState};
 
 /// Something that has been due for so long is stuck.
 const QUEUE_LATE: Duration = Duration::from_mins(5);
@@ -29,6 +29,8 @@ const CERTIFICATE_SOON: Duration = Duration::from_hours(14 * 24);
 const DISK_LOW: u64 = 15;
 const DISK_FULL: u64 = 5;
 const MAX_DOMAINS: u32 = 20;
+/// A clock that is so far from the database's delays what another node has planned.
+const SKEW_MS: i64 = 2_000;
 
 /// How a part of the server is.
 #[derive(Debug)]
@@ -50,7 +52,18 @@ struct HealthPage {
     faults: usize,
     checks: Vec<Check>,
     version: &'static str,
+    /// Empty where one server has the database for itself.
+    nodes: Vec<Node>,
     sections: Vec<Section>,
+}
+
+/// A server that shares the database.
+#[derive(Debug)]
+struct Node {
+    row: NodeRow,
+    badge: (&'static str, &'static str, &'static str),
+    started: When,
+    seen: When,
 }
 
 /// A section of the configuration.
@@ -99,6 +112,7 @@ pub async fn show(
     let troubled = api.store.domains_in_trouble(MAX_DOMAINS).await?;
     let slots = api.plugins.statuses().slots();
     let ends = dashboard.certificate.as_ref().map(CertificateEnd::ends);
+    let rows = if api.store.has_file() { Vec::new() } else { api.store.nodes().await? };
     let mut checks = vec![
         store,
         queue(gauges, now),
@@ -107,14 +121,55 @@ pub async fn show(
         disk(&dashboard.data_dir, gauges),
         plugins(slots.iter().map(|(name, view)| (name.as_str(), view))),
     ];
+    checks.extend((!rows.is_empty()).then(|| nodes(&rows)));
     checks.sort_by_key(|it| [FAULT, LOOK, WELL].iter().position(|badge| *badge == it.badge));
     page(&HealthPage {
         faults: checks.iter().filter(|it| it.fix.is_some()).count(),
         checks,
         version: env!("CARGO_PKG_VERSION"),
+        nodes: rows.into_iter().map(|row| Node::new(row, now)).collect(),
         sections: by_section(&dashboard.settings.all()),
         frame: Frame::of(&dashboard, &visitor, Place::OpsHealth).await?,
     })
+}
+
+impl Node {
+    fn new(row: NodeRow, now: Timestamp) -> Self {
+        let badge = match row.state {
+            NodeState::Live => ("good", "✓", "live"),
+            NodeState::Draining => ("wait", "↻", "draining"),
+            NodeState::Late => ("bad", "✕", "late"),
+            NodeState::Gone => ("wait", "–", "gone"),
+        };
+        let (started, seen) = (When::of(row.started_at, now), When::of(row.seen_at, now));
+        Self { row, badge, started, seen }
+    }
+}
+
+fn nodes(rows: &[NodeRow]) -> Check {
+    let title = "Nodes";
+    let late: Vec<&str> =
+        rows.iter().filter(|it| it.state == NodeState::Late).map(|it| it.name.as_str()).collect();
+    if !late.is_empty() {
+        return Check::fault(
+            title,
+            format!("Not seen for as long as a node may be silent: {}.", late.join(", ")),
+            "Look whether it runs and reaches the database; the other nodes take its work in a moment.",
+        );
+    }
+    let is_wrong = |it: &&NodeRow| it.state != NodeState::Gone && it.skew_ms.abs() > SKEW_MS;
+    let wrong: Vec<&str> = rows.iter().filter(is_wrong).map(|it| it.name.as_str()).collect();
+    if !wrong.is_empty() {
+        return Check::look(
+            title,
+            format!("The clock differs from that of the database: {}.", wrong.join(", ")),
+            "Let the machines of all nodes and of the database follow the same time servers.",
+        );
+    }
+    match rows.iter().filter(|it| it.state == NodeState::Live).count() {
+        1 => Check::well(title, "1 node has all the work."),
+        live => Check::well(title, format!("{live} nodes share the work.")),
+    }
 }
 
 fn queue(gauges: Gauges, now: Timestamp) -> Check {
@@ -253,6 +308,7 @@ fn by_section(all: &[Setting]) -> Vec<Section> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::NodeId;
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -271,6 +327,27 @@ mod tests {
             assert_eq!(certificate(Some(ends), NOW).badge, badge, "{ends:?}");
         }
         assert!(certificate(None, NOW).fix.is_none());
+    }
+
+    #[test]
+    fn a_node_that_is_late_or_has_another_time_is_seen() {
+        let node = |state, skew_ms| NodeRow {
+            id: NodeId::new(NOW),
+            name: "mx-1".to_owned(),
+            version: "1".to_owned(),
+            state,
+            started_at: NOW,
+            seen_at: NOW,
+            skew_ms,
+            shares: 32,
+            leases: 0,
+        };
+        let live = || node(NodeState::Live, 5);
+        assert_eq!(nodes(&[live(), node(NodeState::Gone, 9_000)]).seen, "1 node has all the work.");
+        assert_eq!(nodes(&[live(), live()]).seen, "2 nodes share the work.");
+        assert_eq!(nodes(&[live(), node(NodeState::Live, -3_000)]).badge, LOOK);
+        let late = nodes(&[live(), node(NodeState::Late, 0)]);
+        assert!(late.badge == FAULT && late.seen.ends_with(": mx-1."), "{late:?}");
     }
 
     #[test]

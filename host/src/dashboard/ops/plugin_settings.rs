@@ -8,7 +8,8 @@ use http::StatusCode;
 use serde_json::{Map, Value};
 
 use super::operating::Operating;
-use super::plugins::{SlotForm, find, refused};
+use super::plugin_slot::find;
+use super::plugins::{SlotForm, refused};
 use crate::dashboard::form::Form;
 use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::{Theme, Visitor};
@@ -188,7 +189,7 @@ pub async fn show(
     Operating(visitor): Operating,
     Path(slot): Path<String>,
 ) -> Result<Response, Failure> {
-    let (name, view) = find(&dashboard, &slot)?;
+    let (name, view) = find(&dashboard, &slot).await?;
     visitor.step_up(&dashboard, &format!("/ops/plugins/{name}/settings"))?;
     page(&settings_page(&dashboard, &visitor, (&name, &view), None, Vec::new()).await?)
 }
@@ -204,7 +205,7 @@ pub async fn save(sent: SlotForm) -> Result<Response, Failure> {
             Ok(done) => return Ok(done),
             Err(error @ (OrderError::Changed(_) | OrderError::SettingsBeingProven(_))) => {
                 // What was typed is about something else than what is there now.
-                let (slot, view) = find(dashboard, slot.as_str())?;
+                let (slot, view) = find(dashboard, slot.as_str()).await?;
                 let faults = vec![refused(&error)?];
                 let now = settings_page(dashboard, visitor, (&slot, &view), None, faults).await?;
                 return with_status(StatusCode::CONFLICT, &now);

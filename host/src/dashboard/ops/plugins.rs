@@ -7,6 +7,7 @@ use http::{StatusCode, Uri};
 use serde_json::Value;
 
 use super::operating::{self, Operating, Order, record};
+use super::plugin_slot::{NodeLine, find, short};
 use crate::clock::Timestamp;
 use crate::dashboard::form::Form;
 use crate::dashboard::frame::{Frame, Place};
@@ -17,15 +18,13 @@ use crate::dashboard::words::{When, counted_if_any, number};
 use crate::plugin::comparison::{Difference, Group};
 use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::slot::{OnFailure, SlotName};
-use crate::plugin::status::{CandidateStatus, SlotStatus, Standing};
+use crate::plugin::status::{CandidateStatus, NodeState, SlotStatus, Standing};
 use crate::plugin::supervisor::{Order as PluginOrder, OrderError};
 use crate::plugin::{CallPurpose, Line};
 
 const LOG_LINES: usize = 50;
 /// Live calls that a page has a component answer in the shadow.
 const MAX_SHADOW: u32 = 100_000;
-/// Letters of a digest that tell one component from another.
-const SHORT_DIGEST: usize = 12;
 const NOTHING_BEFORE: &str = "There is nothing to roll back to.";
 
 /// What answers the calls of a slot, in a list.
@@ -120,6 +119,7 @@ struct PluginPage {
     previous: Option<PreviousView>,
     quarantined: Vec<(String, String, Option<When>)>,
     is_unsaved: bool,
+    nodes: Vec<NodeLine>,
     /// The orders that may be given, each with the word of its path and the class of its button.
     orders: Vec<(&'static str, &'static str, &'static str)>,
     lines: Vec<Line>,
@@ -196,6 +196,9 @@ impl SlotLine {
             Some(CandidateStatus { waits: Some(_), .. }) => Some("candidate waits for you"),
             Some(_) => Some("candidate is being checked"),
             None if view.is_unsaved => Some("state is not saved"),
+            None if view.nodes.iter().any(|it| it.state != NodeState::Active) => {
+                Some("not on all nodes")
+            }
             None if !view.quarantined.is_empty() => Some("in quarantine"),
             None => None,
         };
@@ -308,7 +311,7 @@ impl FromRequest<Dashboard> for SlotForm {
         let slot = in_path(&mut parts, "slot").await?;
         let sent = Order::from_request(Request::from_parts(parts, body), dashboard).await?;
         let Order { visitor, form } = sent;
-        let (slot, view) = find(dashboard, &slot)?;
+        let (slot, view) = find(dashboard, &slot).await?;
         Ok(Self { dashboard: dashboard.clone(), visitor, form, slot, view })
     }
 }
@@ -340,6 +343,7 @@ pub async fn list(
     State(dashboard): State<Dashboard>,
     Operating(visitor): Operating,
 ) -> Result<Response, Failure> {
+    dashboard.api.plugins.refresh().await;
     let slots = dashboard.api.plugins.statuses().slots();
     page(&PluginsPage {
         slots: slots.iter().map(|(name, view)| SlotLine::of(name, view)).collect(),
@@ -376,7 +380,7 @@ async fn plugin_page(
     visitor: &Visitor,
     slot: &str,
 ) -> Result<PluginPage, Failure> {
-    let (name, view) = find(dashboard, slot)?;
+    let (name, view) = find(dashboard, slot).await?;
     let now = dashboard.api.clock.now();
     let quarantined = view.quarantined.iter().map(|it| {
         let at = Timestamp::parse_rfc3339(&it.at).map(|at| When::of(at, now));
@@ -407,6 +411,7 @@ async fn plugin_page(
         }),
         quarantined: quarantined.collect(),
         is_unsaved: view.is_unsaved,
+        nodes: view.nodes.iter().map(NodeLine::of).collect(),
         orders,
         lines,
         dropped: counted_if_any(dropped, "line was", "lines were"),
@@ -419,7 +424,7 @@ pub async fn confirm(
     Path((slot, order)): Path<(String, String)>,
 ) -> Result<Response, Failure> {
     let wanted = Wanted::of(&order)?;
-    let (name, _) = find(&dashboard, &slot)?;
+    let (name, _) = find(&dashboard, &slot).await?;
     visitor.step_up(&dashboard, &format!("/ops/plugins/{name}/{order}"))?;
     page(&order_page(&dashboard, &visitor, (&slot, wanted), None).await?)
 }
@@ -455,6 +460,7 @@ pub fn refused(error: &OrderError) -> Result<String, Failure> {
         | OrderError::NothingToConfigure(_)
         | OrderError::Changed(_)
         | OrderError::SettingsBeingProven(_)
+        | OrderError::NotLoaded(_)
         | OrderError::Settings(_)
         | OrderError::File(_) => Ok(words),
     }
@@ -490,7 +496,7 @@ async fn order_page(
     (slot, wanted): (&str, Wanted),
     fault: Option<String>,
 ) -> Result<OrderPage, Failure> {
-    let (name, view) = find(dashboard, slot)?;
+    let (name, view) = find(dashboard, slot).await?;
     let line = SlotLine::of(&name, &view);
     let running = if line.plugin.is_empty() {
         "Nothing answers its calls now.".to_owned()
@@ -538,12 +544,6 @@ async fn order_page(
     })
 }
 
-pub fn find(dashboard: &Dashboard, slot: &str) -> Result<(SlotName, SlotStatus), Failure> {
-    let name: SlotName = slot.parse().map_err(|_| Failure::Missing)?;
-    let view = dashboard.api.plugins.statuses().slot(&name).ok_or(Failure::Missing)?;
-    Ok((name, view))
-}
-
 /// The settings of a plugin beside what its own schema says of each.
 fn settings(settings: &Value, schema: &str) -> Vec<SettingLine> {
     let schema: Value = serde_json::from_str(schema).unwrap_or_default();
@@ -589,9 +589,4 @@ fn micros(plugin: &InstalledPlugin) -> String {
 
 fn count(number_of: u64) -> String {
     number(i64::try_from(number_of).unwrap_or(i64::MAX))
-}
-
-pub fn short(digest: &str) -> String {
-    let hex = digest.strip_prefix("sha256:").unwrap_or(digest);
-    hex.chars().take(SHORT_DIGEST).collect()
 }

@@ -1,4 +1,4 @@
-//! What becomes of a message at its lease: pure, on facts that the store read under its write lock. It may have
+//! What becomes of a message at its lease: pure, on facts that the store read in its transaction. It may have
 //! waited for days since it was accepted.
 
 use std::time::Duration;

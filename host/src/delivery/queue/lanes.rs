@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use crate::clock::Timestamp;
 use crate::delivery::shaping::round_skips::Bottleneck;
 use crate::id::AccountId;
+use crate::nodes::Held;
 use crate::store::records::{DueLane, Lane, LaneKind, LaneStart};
 use crate::store::{Store, StoreError};
 
@@ -72,10 +73,16 @@ impl Lanes {
         self.kind
     }
 
-    /// Reads lanes that became due, and some of the sweep, where few are left to look at.
-    pub async fn read(&mut self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
+    /// Reads lanes that became due, and some of the sweep, where few are left to look at. Those of other nodes are
+    /// passed over.
+    pub async fn read(
+        &mut self,
+        store: &Store,
+        now: Timestamp,
+        held: &Held,
+    ) -> Result<(), StoreError> {
         if self.newly_due.len() < READ_BELOW {
-            self.read_newly_due(store, now).await?;
+            self.read_newly_due(store, now, held).await?;
         }
         if let Sweep::Next(at) = self.sweep
             && at <= Instant::now()
@@ -83,12 +90,17 @@ impl Lanes {
             self.sweep = Sweep::UnderWay { after: None, seen: 0 };
         }
         if self.ready.len() < READ_BELOW && self.known.len() < MAX_KNOWN {
-            self.read_sweep(store, now).await?;
+            self.read_sweep(store, now, held).await?;
         }
         Ok(())
     }
 
-    async fn read_newly_due(&mut self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
+    async fn read_newly_due(
+        &mut self,
+        store: &Store,
+        now: Timestamp,
+        held: &Held,
+    ) -> Result<(), StoreError> {
         // No lane has an account that comes before all of them.
         let lane = Lane { name: String::new(), account_id: AccountId::first_of(BEFORE_ALL) };
         let since = self.read_until.unwrap_or(now).min(now).before(COMMIT_DELAY);
@@ -99,14 +111,22 @@ impl Lanes {
             self.read_until = Some(now);
         }
         for due in page {
-            if self.known.len() < MAX_KNOWN && self.known.insert(key(&due.lane)) {
+            if self.known.len() < MAX_KNOWN
+                && is_of(held, &due.lane)
+                && self.known.insert(key(&due.lane))
+            {
                 self.newly_due.push_back(LaneStart { lane: due.lane, after: None });
             }
         }
         Ok(())
     }
 
-    async fn read_sweep(&mut self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
+    async fn read_sweep(
+        &mut self,
+        store: &Store,
+        now: Timestamp,
+        held: &Held,
+    ) -> Result<(), StoreError> {
         let Sweep::UnderWay { after, seen } = &mut self.sweep else { return Ok(()) };
         let page = store.due_lanes(self.kind, now, after.as_ref(), PAGE).await?;
         *seen = seen.saturating_add(u32::try_from(page.len()).unwrap_or(u32::MAX));
@@ -117,7 +137,7 @@ impl Lanes {
             self.sweep = Sweep::Next(Instant::now() + pause);
         }
         for due in page {
-            if self.known.insert(key(&due.lane)) {
+            if is_of(held, &due.lane) && self.known.insert(key(&due.lane)) {
                 self.ready.push_back(LaneStart { lane: due.lane, after: None });
             }
         }
@@ -176,6 +196,18 @@ impl Lanes {
         self.known.remove(&key(lane));
     }
 
+    /// Forgets the lanes that are another node's by now, and looks for those that have become this one's.
+    pub fn follow(&mut self, held: &Held) {
+        let is_ours = |it: &LaneStart| is_of(held, &it.lane);
+        self.newly_due.retain(is_ours);
+        self.ready.retain(is_ours);
+        self.blocked.values_mut().for_each(|lanes| lanes.retain(is_ours));
+        self.blocked.retain(|_, lanes| !lanes.is_empty());
+        let all = [&self.newly_due, &self.ready].into_iter().chain(self.blocked.values());
+        self.known = all.flatten().map(|it| key(&it.lane)).collect();
+        self.sweep_now();
+    }
+
     pub fn is_blocked_by(&self, bottleneck: &Bottleneck) -> bool {
         self.blocked.contains_key(bottleneck)
     }
@@ -215,8 +247,48 @@ fn key(lane: &Lane) -> (String, AccountId) {
     (lane.name.clone(), lane.account_id)
 }
 
+fn is_of(held: &Held, lane: &Lane) -> bool {
+    held.has(|| lane.share())
+}
+
 /// The last of a page behind which there may be more.
 fn last_of_full(page: &[DueLane]) -> Option<DueLane> {
     let is_full = page.len() >= usize::try_from(PAGE).unwrap_or(usize::MAX);
     page.last().filter(|_| is_full).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nodes::Membership;
+
+    fn start(domain: &str) -> LaneStart {
+        let account_id = AccountId::first_of(BEFORE_ALL);
+        LaneStart { lane: Lane { name: domain.to_owned(), account_id }, after: None }
+    }
+
+    #[test]
+    fn lanes_of_a_share_that_is_lost_are_forgotten() {
+        let (kept, lost) = (start("example.com"), start("example.org"));
+        assert_ne!(kept.lane.share(), lost.lane.share(), "or the test is about nothing");
+        let mut lanes = Lanes::new(LaneKind::Domains);
+        lanes.sweep = Sweep::Next(Instant::now() + SWEEP_EVERY);
+        for lane in [&kept, &lost] {
+            lanes.known.insert(key(&lane.lane));
+            lanes.keep(lane.clone());
+        }
+        lanes.known.insert(key(&start("blocked.example").lane));
+        lanes.block(Bottleneck::ThisLane, start("blocked.example"));
+
+        let node = Membership::joining();
+        node.renewed(&[(kept.lane.share(), 1)], 2, Instant::now() + SWEEP_EVERY);
+        lanes.follow(&node.held());
+        assert!(!lanes.is_blocked_by(&Bottleneck::ThisLane), "it is of a third share");
+        assert_eq!(lanes.batch(BATCH), std::slice::from_ref(&kept));
+        assert!(!lanes.known.contains(&key(&lost.lane)), "it is read again if it comes back");
+        assert!(lanes.has_more(), "a sweep finds the lanes of shares that have come");
+        lanes.follow(&Held::Everything);
+        lanes.keep(lost.clone());
+        assert_eq!(lanes.batch(BATCH), [lost]);
+    }
 }

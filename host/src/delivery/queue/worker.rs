@@ -31,8 +31,9 @@ use crate::delivery::shaping::round_skips::{Bottleneck, RoundSkips};
 use crate::delivery::shaping::unresolved_domains::UnresolvedDomains;
 use crate::id::{AccountId, MessageId};
 use crate::message::waits_for::{Hosts, WaitsFor};
+use crate::nodes::{Held, Membership};
 use crate::store::records::{
-    BackedOff, Due, Lane, LaneKind, LaneStart, Lease, LeaseFacts, Settlement,
+    BackedOff, Due, Lane, LaneKind, LaneStart, Lease, LeaseFacts, Lessee, Settlement,
 };
 use crate::store::{Store, StoreError};
 use crate::trace::{self, Attempted, Times};
@@ -50,8 +51,12 @@ const MIN_FREE_ATTEMPTS: usize = 16;
 const MAX_BACKED_OFF: usize = 256;
 /// How often the queue is read when nothing wakes the worker: commands change it, too.
 pub const IDLE_PAUSE: Duration = Duration::from_secs(5);
-/// The same where messages are due and have no slot.
+/// The same among several nodes: what another one accepts wakes nobody here.
+const SHARED_IDLE_PAUSE: Duration = Duration::from_millis(500);
+/// The pause where messages are due and have no slot.
 const CROWDED_PAUSE: Duration = Duration::from_secs(1);
+/// The pause while this node may begin nothing, or has just lost a share.
+const WITHOUT_SHARES_PAUSE: Duration = Duration::from_millis(100);
 /// The shortest pause after a round that started nothing.
 const MIN_PAUSE: Duration = Duration::from_millis(2);
 /// How often idle connections and ended back-offs are checked.
@@ -63,6 +68,8 @@ pub struct Worker {
     pub clock: Clock,
     /// Names this process in its leases.
     pub owner: String,
+    /// Which lanes are this node's.
+    pub membership: Arc<Membership>,
     pub attempts: Arc<Attempts>,
     pub admission: Arc<AdmissionControl>,
     pub schedule: Arc<RetrySchedule>,
@@ -75,6 +82,8 @@ pub struct Worker {
 
 #[derive(Default)]
 struct Round {
+    /// What this node has while the round lasts.
+    held: Arc<Held>,
     skips: RoundSkips,
     /// How each message is attempted, or what is settled without an attempt.
     chosen: HashMap<MessageId, Result<Plan, Report>>,
@@ -121,16 +130,19 @@ impl Worker {
                 }
             }
         }));
-        let mut under_way = UnderWay::new(tell, ended);
+        let mut under_way = UnderWay::new(tell, ended, self.membership.changes());
         let mut watch = Watch::new(&self.clock);
         let mut tidied = Instant::now();
         loop {
+            under_way.follow(&self.membership);
             let is_stopping = stop.is_cancelled();
             if is_stopping && under_way.attempts.is_empty() {
                 return;
             }
             let pause = if is_stopping || self.admission.is_paused() {
                 IDLE_PAUSE
+            } else if !self.membership.is_in_time() {
+                WITHOUT_SHARES_PAUSE
             } else {
                 requeue_waiting(&self.store, &self.admission, self.clock.now()).await;
                 self.fill(&mut under_way).await
@@ -220,7 +232,8 @@ impl Worker {
 
     async fn round(&self, room: usize, under_way: &mut UnderWay) -> Result<Duration, StoreError> {
         let now = self.clock.now();
-        let mut round = Round::default();
+        let held = self.membership.held();
+        let mut round = Round { held: Arc::clone(&held), ..Round::default() };
         let mx = &self.admission.mx;
         for (lane, takes_long) in under_way.lookups.all() {
             if takes_long && mx.usable(lane).is_some() {
@@ -250,7 +263,12 @@ impl Worker {
         let ids: Vec<MessageId> = chosen.keys().copied().collect();
         let until = now.after(LEASE);
         let decide = |leases, facts: &LeaseFacts| at_lease::decide(leases, facts, now);
-        let leases = self.store.lease_decided(&self.owner, &ids, now, until, decide).await?;
+        let by = Lessee { owner: &self.owner, shares: held.shares() };
+        let leases = self.store.lease_decided(by, &ids, now, until, decide).await?;
+        if leases.is_empty() && held.shares().is_some() {
+            // A share may have been lost since: the membership says so in a moment.
+            return Ok(WITHOUT_SHARES_PAUSE);
+        }
         self.attempts.signer.refresh().await;
         for lease in leases {
             if let Some(chosen) = chosen.remove(&lease.message_id) {
@@ -275,10 +293,14 @@ impl Worker {
         if lanes.iter().any(|it| it.is_waiting()) {
             return Ok(skips.until.unwrap_or(CROWDED_PAUSE).clamp(MIN_PAUSE, CROWDED_PAUSE));
         }
+        let idle = match *self.membership.held() {
+            Held::Everything => IDLE_PAUSE,
+            Held::Shares(_) => SHARED_IDLE_PAUSE,
+        };
         let due = self.store.next_due(now).await?;
-        let until_due = due.map_or(IDLE_PAUSE, |due| self.clock.now().until(due));
-        let until_sweep = lanes.iter().map(|it| it.until_sweep()).min().unwrap_or(IDLE_PAUSE);
-        Ok(until_due.min(until_sweep).clamp(MIN_PAUSE, IDLE_PAUSE))
+        let until_due = due.map_or(idle, |due| self.clock.now().until(due));
+        let until_sweep = lanes.iter().map(|it| it.until_sweep()).min().unwrap_or(idle);
+        Ok(until_due.min(until_sweep).clamp(MIN_PAUSE, idle))
     }
 
     /// Whether all lanes share one route, and it is full: then none behind the first has a slot.
@@ -342,7 +364,7 @@ impl Worker {
         let most_backed_off = round.backed_off.len() + MAX_BACKED_OFF;
         for _ in 0..MAX_READS {
             let lanes = under_way.lanes(kind);
-            lanes.read(&self.store, now).await?;
+            lanes.read(&self.store, now, &round.held).await?;
             let further = lanes.batch(BATCH.saturating_sub(turns.batch.len()));
             turns.batch.extend(further);
             if turns.batch.is_empty() {
@@ -478,10 +500,14 @@ impl Worker {
 
     fn begin(&self, lease: Lease, chosen: Result<Plan, Report>, ended: mpsc::Sender<Settlement>) {
         let (attempts, schedule) = (Arc::clone(&self.attempts), Arc::clone(&self.schedule));
-        let clock = self.clock.clone();
+        let (clock, membership) = (self.clock.clone(), Arc::clone(&self.membership));
         self.spawner.start(Box::pin(async move {
             let (start, started_at) = (Instant::now(), clock.now());
             let report = match chosen {
+                // The process may have stood still since the lease, and another node sends the message then.
+                Ok(_) if !membership.is_in_time() => {
+                    Report::deferred(None, "not begun: this node had lost the database")
+                }
                 Ok(plan) => attempts.make(&lease, plan).await,
                 Err(report) => report,
             };
@@ -519,7 +545,9 @@ impl Worker {
 
     async fn release_ended_leases(&self, under_way: &UnderWay) {
         let now = self.clock.now();
-        match self.store.recover_ended_leases(&under_way.attempts, now).await {
+        let held = self.membership.held();
+        let of = Lessee { owner: &self.owner, shares: held.shares() };
+        match self.store.recover_ended_leases(of, &under_way.attempts, now).await {
             Ok(0) => {}
             Ok(released) => {
                 tracing::warn!(
@@ -563,6 +591,10 @@ impl Worker {
     }
 
     async fn mend_due_times_after_clock_change(&self) {
+        // One of several clocks says nothing of the times that the other nodes have written.
+        if self.membership.nodes() > 1 {
+            return;
+        }
         match self.store.mend_due_times(self.clock.now()).await {
             Ok(0) => {}
             Ok(mended) => tracing::warn!(

@@ -2,7 +2,7 @@
 //! its connections and its message rate, and keeps idle connections for the next message.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,8 @@ pub struct Destinations {
     known: Mutex<HashMap<String, Arc<Destination>>>,
     /// Divides the slots of every destination while many attempts are under way.
     shortened: AtomicUsize,
+    /// Nodes that deliver; 0 is one.
+    nodes: AtomicU32,
     health_by_hosts: Mutex<HashMap<Hosts, Arc<Health>>>,
     requeue: Arc<Requeue>,
 }
@@ -140,6 +142,12 @@ impl Destinations {
         self.shortened.store(by, Ordering::Relaxed);
     }
 
+    /// Leaves their part of the limits to other nodes, so many with this one: a host is met by all of them, by way of
+    /// different domains.
+    pub fn divide_among(&self, nodes: u32) {
+        self.nodes.store(nodes, Ordering::Relaxed);
+    }
+
     /// Forgets the health of all hosts and closes idle connections, because the settings may have
     /// changed. Messages under way still count against the bounds.
     pub fn forget(&self) {
@@ -217,6 +225,7 @@ impl Destinations {
     /// The destination of that name; a new one where the bounds have changed.
     #[must_use]
     pub fn get(&self, name: &str, limits: Limits) -> Arc<Destination> {
+        let limits = limits.among(self.nodes.load(Ordering::Relaxed));
         let mut known = lock(&self.known);
         if let Some(destination) = known.get(name)
             && destination.limits == limits

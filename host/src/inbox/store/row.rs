@@ -1,4 +1,4 @@
-//! The table `inbox`: its rows, and the statements that write and read them.
+//! The rows of the sandbox inbox, and the statements that write and read them in a file.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,6 +9,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row, SqliteConnection, SqlitePool};
 
 use crate::clock::Timestamp;
+use crate::store::{MailRow, NewMail, WholeMailRow};
 
 /// A message as it came in.
 #[derive(Debug, Clone)]
@@ -110,6 +111,49 @@ impl ListedHeaders {
             sender_name: from.and_then(|it| it.name()).unwrap_or_default().to_owned(),
             subject: parsed.as_ref().and_then(|it| it.subject()).unwrap_or_default().to_owned(),
         }
+    }
+
+    /// The message for one of its recipients, as the shared database keeps it.
+    pub fn mail<'a>(&'a self, recipient: &'a str, arrival: &'a Arrival) -> NewMail<'a> {
+        NewMail {
+            recipient,
+            sender: &self.sender,
+            sender_name: &self.sender_name,
+            return_path: &arrival.return_path,
+            subject: &self.subject,
+            received_at: arrival.received_at,
+            raw: &arrival.raw,
+        }
+    }
+}
+
+impl MailId {
+    /// The number in the name.
+    #[must_use]
+    pub fn number(self) -> i64 {
+        self.0
+    }
+}
+
+impl From<MailRow> for Summary {
+    fn from(row: MailRow) -> Self {
+        let MailRow { id, recipient, sender, sender_name, subject, received_at, size } = row;
+        Self {
+            id: MailId(id),
+            to: recipient,
+            from: sender,
+            from_name: sender_name,
+            subject,
+            received_at,
+            size,
+        }
+    }
+}
+
+impl From<WholeMailRow> for StoredMessage {
+    fn from(whole: WholeMailRow) -> Self {
+        let WholeMailRow { row, return_path, raw } = whole;
+        Self { summary: Summary::from(row), return_path, raw }
     }
 }
 

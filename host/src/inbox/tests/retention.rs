@@ -1,7 +1,8 @@
 //! The store is bounded, and what it has acknowledged survives its process.
 
 use super::{Inbox, noon};
-use crate::inbox::store::{Arrival, Bounds, InboxStore};
+use crate::inbox::store::{Arrival, Bounds, InboxStore, MailId};
+use crate::store::Store;
 
 async fn subjects(store: &InboxStore) -> Vec<String> {
     let page = store.list(200, None, None).await.expect("listed");
@@ -48,4 +49,37 @@ async fn a_second_opening_finds_everything_and_goes_on_counting() {
     let store = InboxStore::open_with_bounds(&file, bounds).await.expect("opens again");
     store.insert(&arrival("three")).await.expect("kept");
     assert_eq!(subjects(&store).await, ["three", "two"]);
+}
+
+/// On PostgreSQL the statements are those of `store/inbox`, whose tests run there.
+#[tokio::test]
+async fn what_one_node_took_another_one_shows_lists_and_bounds() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("shared.db");
+    let node = async || Store::open(&file).await.expect("opens");
+    let bounds = Bounds { messages: 2, bytes: i64::MAX };
+    let taker = InboxStore::shared_with_bounds(node().await, bounds);
+    let reader = InboxStore::shared(node().await);
+    for subject in ["one", "two", "three"] {
+        let arrival = Arrival {
+            recipients: vec!["Grace@example.com".to_owned()],
+            return_path: "bounces@example.com".to_owned(),
+            raw: format!("From: Ada <ada@example.com>\r\nSubject: {subject}\r\n\r\nhi")
+                .into_bytes(),
+            received_at: noon(),
+        };
+        taker.insert(&arrival).await.expect("kept");
+    }
+    assert_eq!(subjects(&reader).await, ["three", "two"]);
+    assert_eq!(reader.count().await.expect("counted"), 2);
+    let page = reader.list(1, None, Some("grace@EXAMPLE.com")).await.expect("listed");
+    assert!(page.has_more);
+    let newest: MailId = page.rows[0].id;
+    let message = reader.get(newest).await.expect("readable").expect("it is there");
+    assert_eq!(message.summary.from, "ada@example.com");
+    assert_eq!(message.summary.from_name, "Ada");
+    assert_eq!(message.return_path, "bounces@example.com");
+    assert!(message.raw.ends_with(b"hi"));
+    let older = reader.list(5, Some(newest), None).await.expect("listed");
+    assert_eq!(older.rows[0].subject, "two");
 }

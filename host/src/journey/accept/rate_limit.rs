@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -17,12 +17,25 @@ use crate::id::{AccountId, KeyId};
 
 type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock, StateInformationMiddleware>;
 
-/// The buckets of this node.
+/// The largest batch. A bucket that could not hold one would refuse every such batch, however long the client waits.
+const LARGEST_BATCH: NonZeroU32 = NonZeroU32::new(500).expect("not zero");
+
+/// The buckets of this node, which has its part of the rates.
 #[derive(Debug)]
 pub struct RateLimits {
+    rates: Mutex<Rates>,
     sends: ArcSwap<Sends>,
     failures: ArcSwap<FailedLogins>,
     clock: DefaultClock,
+}
+
+/// The rates of all nodes together, and how many these are.
+#[derive(Debug, Clone, Copy)]
+struct Rates {
+    per_second: NonZeroU32,
+    burst: NonZeroU32,
+    failures: NonZeroU32,
+    nodes: u32,
 }
 
 #[derive(Debug)]
@@ -48,9 +61,11 @@ impl RateLimits {
     /// times at once, and half as many each minute.
     #[must_use]
     pub fn new(per_second: NonZeroU32, burst: NonZeroU32, failures: NonZeroU32) -> Self {
+        let rates = Rates { per_second, burst, failures, nodes: 1 };
         Self {
-            sends: ArcSwap::from_pointee(Sends::new(of_sends(per_second, burst))),
-            failures: ArcSwap::from_pointee(FailedLogins::new(failures)),
+            sends: ArcSwap::from_pointee(Sends::new(rates.sends())),
+            failures: ArcSwap::from_pointee(FailedLogins::new(rates.failures())),
+            rates: Mutex::new(rates),
             clock: DefaultClock::default(),
         }
     }
@@ -58,10 +73,23 @@ impl RateLimits {
     /// Puts other rates, as for [`RateLimits::new`], in the place of those in use. Under another rate
     /// the buckets are full again; where a rate stays, so does what was taken.
     pub fn change(&self, per_second: NonZeroU32, burst: NonZeroU32, failures: NonZeroU32) {
-        let sends = of_sends(per_second, burst);
+        self.adjust(|rates| Rates { per_second, burst, failures, ..rates });
+    }
+
+    /// Leaves their part of the rates to other nodes, so many with this one. A client that comes to one of them only gets
+    /// that node's part.
+    pub fn divide_among(&self, nodes: u32) {
+        self.adjust(|rates| Rates { nodes, ..rates });
+    }
+
+    fn adjust(&self, to: impl FnOnce(Rates) -> Rates) {
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        *rates = to(*rates);
+        let sends = rates.sends();
         if self.sends.load().quota != sends {
             self.sends.store(Arc::new(Sends::new(sends)));
         }
+        let failures = rates.failures();
         if self.failures.load().burst() != failures {
             self.failures.store(Arc::new(FailedLogins::new(failures)));
         }
@@ -143,6 +171,22 @@ impl RateLimits {
                 Err((Refusal::fault("", "too_many", message), allowance(limit)))
             }
         }
+    }
+}
+
+impl Rates {
+    fn sends(&self) -> Quota {
+        let burst = self.part(self.burst).max(self.burst.min(LARGEST_BATCH));
+        of_sends(self.part(self.per_second), burst)
+    }
+
+    fn failures(&self) -> NonZeroU32 {
+        self.part(self.failures)
+    }
+
+    /// One node's part.
+    fn part(&self, all: NonZeroU32) -> NonZeroU32 {
+        NonZeroU32::new(all.get() / self.nodes.max(1)).unwrap_or(NonZeroU32::MIN)
     }
 }
 
@@ -250,6 +294,31 @@ mod tests {
         limits.change(number(1), number(3), number(FAILURES));
         assert_eq!(limits.failed_login(guesser).code(), "RATE_LIMITED", "a rate of its own");
         assert_eq!(limits.take(key, account, one).map(|it| (it.limit, it.remaining)), Ok((3, 2)));
+    }
+
+    #[test]
+    fn the_nodes_share_the_rates_and_each_still_takes_a_whole_batch() {
+        let limits = RateLimits::new(number(900), number(2_000), number(FAILURES));
+        let now = Timestamp::from_millis(0);
+        let holds = || {
+            let (key, account) = (KeyId::new(now), AccountId::new(now));
+            limits.take(key, account, NonZeroU32::MIN).map(|it| it.limit)
+        };
+        for (nodes, burst) in [(2, 1_000), (3, 666), (100, 500), (1, 2_000)] {
+            limits.divide_among(nodes);
+            assert_eq!(holds(), Ok(burst), "{nodes} nodes");
+        }
+        limits.divide_among(10);
+        let guesser: IpAddr = "192.0.2.1".parse().expect("ip");
+        for _ in 0..FAILURES / 10 {
+            assert_eq!(limits.failed_login(guesser), Refusal::Unauthorized);
+        }
+        assert_eq!(limits.failed_login(guesser).code(), "RATE_LIMITED");
+        limits.change(number(1), number(30), number(FAILURES));
+        assert_eq!(holds(), Ok(30), "a burst below a batch stays whole");
+        limits.divide_among(1);
+        limits.change(number(1), number(30), number(FAILURES));
+        assert_eq!(holds(), Ok(30));
     }
 
     #[test]

@@ -19,6 +19,9 @@ const MAX_LOGGED_FAULTS: usize = 8;
 const MAX_FIELD_CHARS: usize = 200;
 /// Characters of what is said of a fault.
 const MAX_MESSAGE_CHARS: usize = 1_000;
+/// What a client is told that may have got what it asked for.
+pub const UNKNOWN: &str = "the database did not answer in time, so nobody knows whether this was done; look before you repeat it, or \
+    repeat a send with its idempotency key";
 
 /// Nobody knows how long an operator needs.
 const READ_ONLY_RETRY_AFTER_S: u32 = 60;
@@ -31,7 +34,8 @@ pub struct Refused {
     pub decision: Option<DecisionId>,
 }
 
-/// Why a message, or a whole request, is refused. A refusal never charges and never stores.
+/// Why a message, or a whole request, is refused. A refusal never charges and never stores; only [`UNKNOWN`] says that
+/// nobody knows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Refusal {
@@ -178,6 +182,10 @@ impl Refusal {
     /// The database failed. Its error goes to the log and not to the client.
     #[must_use]
     pub fn store_outage(error: &StoreError) -> Self {
+        if error.is_unknown() {
+            tracing::error!(%error, "a request got no answer from the database; the client was told to look before it repeats the request");
+            return Self::unavailable(Outage::Store, UNKNOWN);
+        }
         tracing::error!(%error, "a request was refused because the database failed; nothing was charged, and the client may repeat it");
         Self::unavailable(Outage::Store, "the store cannot be reached")
     }

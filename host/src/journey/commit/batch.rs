@@ -98,7 +98,7 @@ impl Committer {
     /// Commits a job; answers when it is durable.
     ///
     /// # Errors
-    /// Nothing was written.
+    /// Nothing was written, unless the store's error [is unknown](StoreError::is_unknown).
     pub async fn commit(&self, job: Job) -> Result<JobOutcome, CommitError> {
         let (reply, answered) = oneshot::channel();
         let waiting = Waiting { job, reply };

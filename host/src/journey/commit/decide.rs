@@ -1,4 +1,5 @@
-//! What a transaction of the commit accepts: pure, on facts that the store read under its write lock.
+//! What a transaction of the commit accepts: pure, on facts that the store read. Where others commit beside, it is decided
+//! again on what they have changed.
 //!
 //! The balance that a job sees already holds the debits of the jobs before it.
 

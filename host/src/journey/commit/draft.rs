@@ -10,7 +10,7 @@ use super::receipt::Reply;
 use crate::id::DecisionId;
 use crate::journey::accept::abort::{Abort, RefusedMessage};
 use crate::journey::accept::authenticate::Sender;
-use crate::journey::accept::refusal::{Outage, Refusal, Refused};
+use crate::journey::accept::refusal::{Outage, Refusal, Refused, UNKNOWN};
 use crate::journey::accept::request::Request;
 use crate::journey::accept::submission::{Content, Faulty, Submission};
 use crate::journey::accept::{Step, record_step};
@@ -189,6 +189,10 @@ fn not_committed(error: CommitError) -> Refusal {
     match error {
         CommitError::ShuttingDown => {
             Refusal::unavailable(Outage::Stopping, "the server is shutting down")
+        }
+        CommitError::Store(error) if error.is_unknown() => {
+            tracing::error!(%error, "nobody knows whether messages were stored; the client was told so");
+            Refusal::unavailable(Outage::Store, UNKNOWN)
         }
         error @ (CommitError::Store(_) | CommitError::NoOutcome) => {
             tracing::error!(detail = %error, "message not stored; the client was told to try again later");

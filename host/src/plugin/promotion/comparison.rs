@@ -1,6 +1,6 @@
 //! Where two versions of a plugin answer one call otherwise, call by call and counted together.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -14,7 +14,7 @@ const MAX_NAMED_CALLS: usize = 3;
 const MAX_LINES: usize = 5;
 
 /// One call that a candidate answers otherwise.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[schema(as = CallDifference)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
@@ -25,7 +25,7 @@ pub struct Difference {
 }
 
 /// Differences that are equal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = EqualDifferences)]
 #[serde(rename_all = "camelCase")]
 pub struct Group {

@@ -1,7 +1,7 @@
 //! What would change if a candidate were live: recorded calls are made to both, and published
 //! templates are rendered, or their MJML compiled, by both.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::comparison::{Difference, Group, compare, note};
@@ -15,7 +15,7 @@ use crate::plugin::runtime::kind::Kind;
 const MAX_LISTED: usize = 50;
 
 /// What a component would change.
-#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Impact {
     /// Recorded calls that were made to both.
@@ -37,7 +37,7 @@ pub struct Impact {
 }
 
 /// What a candidate makes of the published templates.
-#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = ImpactOnTemplates)]
 #[serde(rename_all = "camelCase")]
 pub struct Templates {
@@ -54,7 +54,7 @@ pub struct Templates {
 }
 
 /// A published template that a candidate serves worse than the active version, or otherwise.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TemplateChange {
     /// The account that published the template; empty for a layout of the server.

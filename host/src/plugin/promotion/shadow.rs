@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use utoipa::ToSchema;
@@ -49,7 +49,7 @@ struct Progress {
 }
 
 /// What came of the comparison with live calls.
-#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = ShadowReport)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {

@@ -3,7 +3,9 @@
 use super::error::ComponentError;
 
 /// A component's validation stage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
     /// Its files are still being written.
@@ -24,6 +26,8 @@ pub enum Stage {
     Shadow,
     /// The operator is to decide.
     Waiting,
+    /// All nodes load it; then it is active on all of them.
+    Loading,
 }
 
 /// Called as each stage begins; returns false to end the work, because a newer file came.

@@ -173,10 +173,7 @@ impl Directory {
     /// # Errors
     /// It is too large, or cannot be written.
     pub fn configure(&self, slot: &SlotName, text: &str) -> io::Result<()> {
-        if u64::try_from(text.len()).unwrap_or(u64::MAX) > MAX_CONFIG_BYTES {
-            let message = format!("{slot}.toml would have more than {MAX_CONFIG_BYTES} bytes");
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-        }
+        check_config_size(slot, text)?;
         self.place(slot, "toml", text.as_bytes())
     }
 
@@ -196,6 +193,18 @@ impl Directory {
             tracing::warn!(path = %path.display(), %error, "plugin file ignored; the active version stays");
         }
     }
+}
+
+/// Refuses a text that is too large for a slot's file.
+///
+/// # Errors
+/// It is.
+pub fn check_config_size(slot: &SlotName, text: &str) -> io::Result<()> {
+    if u64::try_from(text.len()).unwrap_or(u64::MAX) > MAX_CONFIG_BYTES {
+        let message = format!("{slot}.toml would have more than {MAX_CONFIG_BYTES} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(())
 }
 
 impl Contents {

@@ -21,6 +21,8 @@ pub enum Order {
     Shadow { calls: u32 },
     /// The plugin gets these settings and no others: they are written into the slot's file.
     Configure { settings: Map<String, Value> },
+    /// What other nodes have changed until now is shown.
+    Refresh,
     /// A component is put among the files.
     Install {
         component: bytes::Bytes,
@@ -67,7 +69,8 @@ pub enum OrderError {
     /// Nothing runs whose settings they could be.
     #[error("the slot {0} runs nothing that could have settings")]
     NothingToConfigure(SlotName),
-    /// Whoever gave the order has seen another component, or other settings.
+    /// Whoever gave the order has seen another component, or other settings; or another node changed the slot at the same
+    /// time.
     #[error("the slot {0} has changed since it was shown, and nothing was done; look at it again")]
     Changed(SlotName),
     #[error("settings of the slot {0} are being proven; look again when they are live or rejected")]
@@ -78,9 +81,15 @@ pub enum OrderError {
     /// The slot's file, as it is or as it would be.
     #[error(transparent)]
     File(#[from] BadSlotConfig),
-    /// The file system says no.
-    #[error("the file cannot be written to the plugin directory: {0}")]
+    /// The file system says no, or the database that nodes share.
+    #[error("the plugin cannot be written: {0}")]
     Write(std::io::Error),
+    /// This node does not run yet what the others run.
+    #[error(
+        "this node has not loaded the versions of the slot {0} yet, or cannot; `waxwing plugin list` shows why. Try again \
+         in a moment, or on another node"
+    )]
+    NotLoaded(SlotName),
     #[error("the server is shutting down")]
     ShuttingDown,
 }

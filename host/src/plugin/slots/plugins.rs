@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::files::Directory;
 use super::orders::{Command, Order, OrderError};
-use super::state::StateDirectory;
+use super::slot_store::SlotStore;
 use super::status::Statuses;
 use super::table::{Table, TrapSink};
 use crate::clock::Clock;
@@ -33,7 +33,7 @@ pub struct Plugins {
     pub(super) statuses: Statuses,
     pub(in crate::plugin) validator: Validator,
     pub(super) directory: Directory,
-    pub(super) state: StateDirectory,
+    pub(super) slot_store: SlotStore,
     pub(super) max_component_bytes: u64,
     pub(super) logs: Mutex<HashMap<SlotName, SlotLog>>,
     pub(super) commands: mpsc::Sender<Command>,
@@ -109,6 +109,15 @@ impl Plugins {
         answered.await.map_err(|_| OrderError::ShuttingDown)?
     }
 
+    /// Shows what other nodes have changed until now. A server without other nodes has nothing to wait for.
+    pub async fn refresh(&self) {
+        if self.slot_store.shared.is_some() {
+            let any = Kind::Plan.builtin_slot();
+            // A server that stops shows what it has.
+            drop(self.order(any, Order::Refresh).await);
+        }
+    }
+
     /// Validates a component outside of any slot, as it would be in that one.
     pub async fn try_out(&self, candidate: &ValidationInput) -> Result<InstalledPlugin, LoadError> {
         let log = self.validator.log(&candidate.slot);
@@ -130,16 +139,14 @@ impl Plugins {
         active.map(|active| Arc::clone(active.config())).unwrap_or_default()
     }
 
-    /// A component by its digest, if its bytes are still kept or are built in. The file is read off the runtime's
-    /// workers.
+    /// A component by its digest, if its bytes are still kept or are built in.
     pub async fn component(&self, digest: &str) -> Option<Artifact> {
         let builtin =
             self.builtins.iter().map(InstalledPlugin::artifact).find(|it| it.digest() == digest);
         if let Some(builtin) = builtin {
             return Some(builtin.clone());
         }
-        let (state, digest) = (self.state.clone(), digest.to_owned());
-        tokio::task::spawn_blocking(move || state.load(&digest)).await.ok().flatten()
+        self.slot_store.load(digest).await
     }
 
     /// What answers the calls of that binding.

@@ -10,9 +10,11 @@ use tokio::sync::mpsc;
 
 use super::files::Directory;
 use super::plugins::Plugins;
-use super::state::{self, StateDirectory, Stored};
+use super::shared::{Given, SharedError, SharedSlots};
+use super::slot_store::{SlotStore, within};
+use super::state::{self, SlotState, StateDirectory, Stored};
 use super::status::Statuses;
-use super::supervisor::{Machine, PluginVersion, SlotSupervisor};
+use super::supervisor::{Machine, Nodes, PluginVersion, SlotSupervisor};
 use super::table::{Table, TrapSink};
 use crate::clock::Clock;
 use crate::plugin::config::slot::{SlotConfig, SlotName};
@@ -40,8 +42,10 @@ pub struct Options {
     pub limits: Limits,
     /// The operator's directory.
     pub directory: PathBuf,
-    /// Where slots are remembered; only this server may write it.
+    /// Where slots are remembered; only this server may write it. With `shared`, a cache of components.
     pub state: PathBuf,
+    /// The database in which slots are remembered, where several nodes share them.
+    pub shared: Option<Arc<dyn SharedSlots>>,
     /// Where compiled code is kept; only this server may write it.
     pub compiled: PathBuf,
     /// Keys the digests of compiled code.
@@ -65,6 +69,8 @@ pub enum PluginsError {
     Builtin(#[from] LoadError),
     #[error("the directory {path} for plugins cannot be used: {source}")]
     Directory { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Shared(#[from] SharedError),
 }
 
 impl Plugins {
@@ -83,7 +89,8 @@ impl Plugins {
             move |source| PluginsError::Directory { path, source }
         };
         let directory = Directory::open(&options.directory).map_err(at(&options.directory))?;
-        let state = StateDirectory::open(&options.state).map_err(at(&options.state))?;
+        let remembered = StateDirectory::open(&options.state).map_err(at(&options.state))?;
+        let slot_store = SlotStore { directory: remembered, shared: options.shared };
         let engine = PluginEngine::start()
             .map_err(|error| LoadError::from(ComponentError::Engine(error)))?;
         let cache = CompiledCache::open(&options.compiled, &options.secret);
@@ -130,32 +137,68 @@ impl Plugins {
             statuses: Statuses::default(),
             validator,
             directory,
-            state,
+            slot_store,
             max_component_bytes: options.max_component_bytes,
             logs: Mutex::new(logs),
             commands,
             trap_sink,
         });
-        let machines = plugins.last_known_good().await;
-        let supervisor = SlotSupervisor::new(Arc::clone(&plugins), machines, ordered, trapped);
+        let last_known = plugins.last_known_good().await?;
+        let supervisor = SlotSupervisor::new(Arc::clone(&plugins), last_known, ordered, trapped);
         Ok((plugins, supervisor))
     }
 
     /// What ran in each slot when the server stopped. What cannot be made again is reported; then
     /// the one before it runs, or the built-in one.
-    async fn last_known_good(&self) -> BTreeMap<SlotName, Machine> {
+    async fn last_known_good(
+        &self,
+    ) -> Result<(BTreeMap<SlotName, Machine>, Option<Nodes>), SharedError> {
         let mut machines = BTreeMap::new();
+        let mut nodes = self.slot_store.shared.clone().map(Nodes::new);
         for kind in Kind::ALL {
             let slot = kind.builtin_slot();
             machines.insert(slot.clone(), Machine::new(slot, state::SlotState::default()));
         }
-        for (slot, state) in self.state.slots() {
+        let (slots, are_brought) = match &mut nodes {
+            None => (self.slot_store.directory.slots(), false),
+            Some(nodes) => self.shared_slots(nodes).await?,
+        };
+        for (slot, state) in slots {
             let active = self.revive(&slot, state.active.clone()).await;
             let previous = self.revive(&slot, state.previous.clone()).await;
-            machines.insert(slot.clone(), Machine::restored(slot, state, active, previous));
+            let mut machine = Machine::restored(slot.clone(), state, active, previous);
+            if are_brought {
+                machine.mark_unsaved();
+            }
+            machines.insert(slot, machine);
         }
         drop_second_bindings(&mut machines);
-        machines
+        Ok((machines, nodes))
+    }
+
+    /// The slots that nodes share. The first node brings those of its data directory, where it has run alone until now;
+    /// answers whether they are such ones.
+    async fn shared_slots(
+        &self,
+        nodes: &mut Nodes,
+    ) -> Result<(Vec<(SlotName, SlotState)>, bool), SharedError> {
+        let changes = nodes.changes().await?;
+        if !changes.is_empty() {
+            let taken = changes.into_iter().map(|it| (it.slot.clone(), nodes.take(it)));
+            return Ok((taken.collect(), false));
+        }
+        let slots = self.slot_store.directory.slots();
+        for (slot, state) in &slots {
+            for version in [&state.active, &state.previous].into_iter().flatten() {
+                let digest = version.digest.as_deref();
+                let component = digest.and_then(|it| self.slot_store.directory.load(it));
+                if let (Some(shared), Some(component)) = (&self.slot_store.shared, component) {
+                    within(shared.keep(&component)).await?;
+                }
+            }
+            nodes.of(slot).given = state.active.as_ref().map(Given::of_version);
+        }
+        Ok((slots, true))
     }
 
     async fn revive(&self, slot: &SlotName, stored: Option<Stored>) -> Option<PluginVersion> {
@@ -170,13 +213,16 @@ impl Plugins {
         }
     }
 
-    async fn make_again(
+    /// Makes a version again that was validated before, here or on another node.
+    pub(super) async fn make_again(
         &self,
         slot: &SlotName,
         stored: &Stored,
     ) -> Result<InstalledPlugin, LoadError> {
         let component = match &stored.digest {
-            Some(digest) => Some(self.state.load(digest).ok_or_else(|| LoadError::Lost)?),
+            Some(digest) => {
+                Some(self.slot_store.load(digest).await.ok_or_else(|| LoadError::Lost)?)
+            }
             None => None,
         };
         let candidate = ValidationInput {

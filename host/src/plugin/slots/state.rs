@@ -93,6 +93,18 @@ pub struct Revision {
     pub settings: Value,
 }
 
+impl Stored {
+    /// Whether it makes the same generation, whenever that became active.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        let Self { digest, signature, config, settings_revision, since: _ } = self;
+        *digest == other.digest
+            && *signature == other.signature
+            && *config == other.config
+            && *settings_revision == other.settings_revision
+    }
+}
+
 impl SlotState {
     /// The number of these settings: the same settings keep their number.
     pub fn revision_of(&mut self, settings: &Value) -> u32 {

@@ -42,11 +42,15 @@ pub struct SlotStatus {
     pub quarantined: Vec<Quarantined>,
     /// Whether the next start would not know of all this, because it could not be written.
     pub is_unsaved: bool,
+    /// What each node runs; empty where the server shares its plugins with no other node.
+    pub nodes: Vec<NodeStatus>,
 }
 
 /// A component on its way to be live, or one that did not make it.
 #[derive(Debug, Clone)]
 pub struct CandidateStatus {
+    /// The node that examines it, where that is another one.
+    pub node: Option<String>,
     /// Its digest, as soon as it was read.
     pub digest: Option<String>,
     /// The revision of its settings, where it waits.
@@ -114,6 +118,7 @@ impl CandidateStatus {
     #[must_use]
     pub fn new() -> Self {
         Self {
+            node: None,
             digest: None,
             settings_revision: None,
             name: None,
@@ -292,15 +297,54 @@ impl From<CallLimits> for LimitsReport {
     }
 }
 
+/// What one of several nodes runs in a slot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = PluginOnNode)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeStatus {
+    /// The node.
+    pub node: String,
+    /// Whether it is the node that answers this request.
+    pub this: bool,
+    /// `active`, `loading`, `ready` for a version that is about to become active, `behind` or `failed`.
+    #[schema(value_type = String)]
+    pub state: NodeState,
+    /// The component that it runs; none for a plugin that is built in, or one of a broader slot.
+    pub digest: Option<String>,
+    /// The number of the settings.
+    pub settings_revision: Option<u32>,
+    /// Why it cannot load what it should run.
+    pub reason: Option<String>,
+}
+
+/// How far a node is with a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeState {
+    /// It runs what the slot runs.
+    Active,
+    /// It loads the version that is about to become active.
+    Loading,
+    /// It has loaded that version.
+    Ready,
+    /// It runs something else than the slot, for now.
+    Behind,
+    /// It cannot load what it should run.
+    Failed,
+}
+
 /// A candidate, for lists.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CandidatePlugin)]
 pub struct CandidateReport {
+    /// The node that examines it; none where that is this one.
+    node: Option<String>,
     /// The component, `sha256:<hex>`; none until it was read.
     digest: Option<String>,
     /// Its name and version; none until it said them.
     name: Option<String>,
-    /// `settling`, `inspecting`, `compiling`, `linking`, `configuring`, `testing`, `impact`, `shadow` or `waiting`.
+    /// `settling`, `inspecting`, `compiling`, `linking`, `configuring`, `testing`, `impact`, `shadow`, `waiting` or
+    /// `loading`.
     #[schema(value_type = String)]
     stage: Stage,
     /// Why it came no further.
@@ -316,6 +360,7 @@ pub struct CandidateReport {
 impl From<&CandidateStatus> for CandidateReport {
     fn from(candidate: &CandidateStatus) -> Self {
         Self {
+            node: candidate.node.clone(),
             digest: candidate.digest.clone(),
             name: candidate.name.clone(),
             stage: candidate.stage,

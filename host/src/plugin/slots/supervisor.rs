@@ -7,8 +7,10 @@ mod events;
 mod jobs;
 mod machine;
 mod machines;
+mod nodes;
 mod orders;
 mod persistence;
+mod shared;
 mod traps;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -33,19 +35,22 @@ use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::runtime::error::ComponentError;
 use crate::plugin::runtime::stage::Stage;
 use directory_watch::DirectoryWatch;
-use jobs::{CandidateLoad, JobOutcome, LoadedCandidate};
+use jobs::{CandidateLoad, JobOutcome, LoadedCandidate, Source};
 use machine::{Approval, Cause, Decision, FilesGone, Proposal, RejectedFor};
 use machines::Machines;
 
 pub use super::orders::{Command, Order, OrderError};
 pub use events::{Event, EventKind, Listener};
 pub use machine::{Machine, PluginVersion};
+pub use nodes::{Change, Nodes};
 
 /// The inputs whose traps are being evaluated, each with the traps on it: how many calls were before each.
 type Evaluations = HashMap<(SlotName, u64), Vec<u64>>;
 
 /// How often the directory is scanned where the system reports no change.
 const SCAN_INTERVAL: Duration = Duration::from_secs(1);
+/// How often a node looks for what the nodes have changed that share its slots.
+const SYNC_INTERVAL: Duration = Duration::from_millis(500);
 /// Characters of a reason that are shown.
 const MAX_REASON_CHARS: usize = 1_000;
 
@@ -53,6 +58,8 @@ const MAX_REASON_CHARS: usize = 1_000;
 pub struct SlotSupervisor {
     plugins: Arc<Plugins>,
     machines: Machines,
+    /// What other nodes share with this one, where there may be some.
+    nodes: Option<Nodes>,
     commands: mpsc::Receiver<Command>,
     traps: mpsc::Receiver<FailureReport>,
     scan_errors: LogThrottle<(ErrorKind, Option<i32>)>,
@@ -69,7 +76,7 @@ impl SlotSupervisor {
     /// The task over machines as the start left them.
     pub fn new(
         plugins: Arc<Plugins>,
-        machines: BTreeMap<SlotName, Machine>,
+        (machines, nodes): (BTreeMap<SlotName, Machine>, Option<Nodes>),
         commands: mpsc::Receiver<Command>,
         traps: mpsc::Receiver<FailureReport>,
     ) -> Self {
@@ -78,6 +85,7 @@ impl SlotSupervisor {
         let mut supervisor = Self {
             plugins,
             machines: Machines::new(machines),
+            nodes,
             commands,
             traps,
             scan_errors: LogThrottle::default(),
@@ -97,9 +105,11 @@ impl SlotSupervisor {
         let mut work = Jobs::new();
         let mut scans = tokio::time::interval(SCAN_INTERVAL);
         scans.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut syncs = tokio::time::interval(SYNC_INTERVAL);
+        syncs.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                () = stop.cancelled() => return,
+                () = stop.cancelled() => return self.leave().await,
                 () = changed.notified() => self.scan(&mut work, &evidence).await,
                 _ = scans.tick() => {
                     watch = watch.renewed(&self.plugins.directory, &changed).await;
@@ -108,13 +118,14 @@ impl SlotSupervisor {
                     self.retry_saving();
                     self.tidy(&mut work, &evidence);
                 }
+                _ = syncs.tick(), if self.nodes.is_some() => self.sync(&mut work).await,
                 Some(command) = self.commands.recv() => self.execute(command, &mut work, &evidence).await,
                 Some(report) = self.traps.recv() => self.call_failed(report, &mut work),
                 Some((slot, number, done)) = work.next(), if !work.is_empty() => {
                     self.finish(&slot, number, done, &mut work);
                 }
             }
-            self.save().await;
+            self.save(&mut work).await;
         }
     }
 
@@ -136,6 +147,17 @@ impl SlotSupervisor {
         let slots: BTreeSet<SlotName> = known.into_iter().chain(found.keys().cloned()).collect();
         for slot in slots {
             let stamp = found.get(&slot).cloned();
+            if self.nodes.is_some() {
+                let machine = self.machines.of(&slot);
+                if machine.take_recheck(stamp.as_ref()) {
+                    self.examine(&slot, Cause::Order(Approval::ByRule), work, evidence);
+                    continue;
+                }
+                if stamp.is_none() {
+                    machine.files_are_elsewhere();
+                    continue;
+                }
+            }
             if self.machines.of(&slot).record_scan(stamp.as_ref()) {
                 self.examine(&slot, Cause::Files(stamp), work, evidence);
             }
@@ -149,6 +171,7 @@ impl SlotSupervisor {
         work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) {
+        let source = self.source(slot, &cause);
         let begun = self.machines.of(slot).begin_examination(cause);
         if self.plugins.statuses.slot(slot).is_none() {
             self.publish(slot);
@@ -160,11 +183,12 @@ impl SlotSupervisor {
             work: begun.number,
             newest: begun.newest,
             settling: begun.settling,
+            source,
             directory: plugins.directory.clone(),
             max_bytes: plugins.max_component_bytes,
             validator: plugins.validator.clone(),
             statuses: plugins.statuses.clone(),
-            state_directory: plugins.state.clone(),
+            slot_store: plugins.slot_store.clone(),
             log: plugins.log(slot),
             state: machine.state().clone(),
             active: machine.active().cloned(),
@@ -180,7 +204,24 @@ impl SlotSupervisor {
         }));
     }
 
+    /// What is examined: the slot's files, and where several nodes share the slot what it was given before, too.
+    fn source(&mut self, slot: &SlotName, cause: &Cause) -> Source {
+        let is_first = !self.machines.of(slot).has_seen_files();
+        let Some(known) = self.known(slot) else { return Source::Files };
+        let given = known.given.clone().unwrap_or_default();
+        match cause {
+            Cause::Files(Some(_)) => {
+                Source::Drop { before: given, known: known.found().to_vec(), is_first }
+            }
+            Cause::Files(None) | Cause::Order(_) => Source::Given(given),
+        }
+    }
+
     fn finish(&mut self, slot: &SlotName, number: u64, done: JobOutcome, work: &mut Jobs) {
+        if let JobOutcome::LoadedVersion(loaded) = done {
+            self.version_loaded(slot, *loaded);
+            return;
+        }
         if let JobOutcome::BlameFound { plugin, input, failure, blame } = done {
             self.blame_found(&plugin, input, &failure, blame);
             return;
@@ -189,20 +230,29 @@ impl SlotSupervisor {
             return;
         }
         match done {
-            JobOutcome::Unchanged => {
+            JobOutcome::Unchanged { found } => {
+                self.files_found(slot, found);
                 self.machines.of(slot).drop_candidate();
+                self.candidate_changed(slot);
                 self.publish(slot);
             }
+            // Nodes that share a slot keep what it was given, whatever becomes of the files of one of them.
+            JobOutcome::Gone if self.nodes.is_some() => self.publish(slot),
             JobOutcome::Gone => self.gone(slot),
             JobOutcome::LoadedCandidate(examined) => self.examined(slot, *examined, work),
             JobOutcome::Shadowed => self.activate_if_allowed(slot),
-            JobOutcome::BlameFound { .. } | JobOutcome::Superseded | JobOutcome::Tidied => {}
+            JobOutcome::BlameFound { .. }
+            | JobOutcome::LoadedVersion(_)
+            | JobOutcome::Superseded
+            | JobOutcome::Tidied => {}
         }
         self.machines.of(slot).end_examination();
     }
 
     fn examined(&mut self, slot: &SlotName, examined: LoadedCandidate, work: &mut Jobs) {
-        let LoadedCandidate { digest, state, result } = examined;
+        let LoadedCandidate { digest, given, found, state, result } = examined;
+        self.was_given(slot, given);
+        self.files_found(slot, found);
         let result = result.and_then(|(version, impact)| {
             // Another slot may have taken the binding while this one was validated.
             self.machines.check_binding(&version.plugin).map(|()| (version, impact))
@@ -232,6 +282,7 @@ impl SlotSupervisor {
         let is_taken = matches!(error, LoadError::Taken { .. });
         let reason = if is_taken { RejectedFor::BindingTaken } else { RejectedFor::Fault };
         self.machines.of(slot).reject(shown, reason);
+        self.candidate_changed(slot);
         self.publish(slot);
     }
 
@@ -241,6 +292,7 @@ impl SlotSupervisor {
         let name = slot.clone();
         work.push(Box::pin(async move { (name, number, jobs::run_shadow_calls(rest).await) }));
         tracing::info!(%slot, calls, "shadow run started: the next calls of the active plugin also go to the candidate");
+        self.candidate_changed(slot);
         self.publish(slot);
         true
     }
@@ -250,13 +302,22 @@ impl SlotSupervisor {
             Some(Decision::Activate(version)) => self.activate(slot, *version),
             Some(Decision::Wait { would_change, reason }) => {
                 tracing::warn!(%slot, would_change, reason, "plugin validated but not activated; `waxwing plugin activate` activates it");
+                self.candidate_changed(slot);
                 self.publish(slot);
             }
             None => {}
         }
     }
 
-    fn activate(&mut self, slot: &SlotName, mut next: PluginVersion) {
+    fn activate(&mut self, slot: &SlotName, next: PluginVersion) {
+        if self.nodes.is_some() {
+            self.promote(slot, next);
+        } else {
+            self.go_live(slot, next);
+        }
+    }
+
+    fn go_live(&mut self, slot: &SlotName, mut next: PluginVersion) {
         // It may have waited, and another slot has taken its binding in the meantime.
         if let Err(error) = self.machines.check_binding(&next.plugin) {
             return self.reject(slot, next.stored.digest, &error);
@@ -304,12 +365,15 @@ impl SlotSupervisor {
     fn show(&mut self, slot: &SlotName) {
         let builtin = slot.builtin_kind().map(|kind| self.plugins.builtin(kind));
         let machine = self.machines.of(slot);
-        if machine.is_empty() && builtin.is_none() {
+        let is_empty = machine.is_empty() && builtin.is_none();
+        let rejected = if machine.is_rejected() { 1.0 } else { 0.0 };
+        let mut view = machine.view(builtin.as_ref());
+        self.with_other_nodes(slot, &mut view);
+        if is_empty && view.candidate.is_none() {
             self.plugins.statuses.remove(slot);
         } else {
-            self.plugins.statuses.show(slot, machine.view(builtin.as_ref()));
+            self.plugins.statuses.show(slot, view);
         }
-        let rejected = if machine.is_rejected() { 1.0 } else { 0.0 };
         metrics::gauge!("waxwing_plugin_candidate_rejected", "slot" => slot.to_string())
             .set(rejected);
     }

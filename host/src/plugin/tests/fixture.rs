@@ -100,6 +100,7 @@ impl TestDirs {
             limits: Limits::default(),
             directory: self.directory(),
             state: self.state(),
+            shared: None,
             compiled: cache(),
             secret: b"tests".to_vec(),
             compiler: Compiler::Unbounded,
@@ -164,6 +165,12 @@ impl PluginHost {
     /// The slot's status now.
     pub fn view(&self, slot: &str) -> SlotStatus {
         self.plugins.statuses().slot(&name(slot)).expect("the slot has a status")
+    }
+
+    /// The name of what answers the plan policy's slot now.
+    pub fn active_name(&self) -> String {
+        let active = self.view(PLAN).active.expect("something answers");
+        active.identity().name.clone()
     }
 
     /// Looks at a slot until there is an answer.

@@ -99,10 +99,8 @@ async fn of_two_forms_at_once_the_first_one_sets_the_settings() {
     };
     let (first, second) = tokio::join!(configure(5), configure(7));
     first.expect("written");
-    let is_refused = matches!(
-        second,
-        Err(OrderError::SettingsBeingProven(_) | OrderError::Changed(_))
-    );
+    let is_refused =
+        matches!(second, Err(OrderError::SettingsBeingProven(_) | OrderError::Changed(_)));
     assert!(is_refused, "{second:?}");
     revision(&host, 2).await;
     assert_eq!(host.reason().await, "price 5");

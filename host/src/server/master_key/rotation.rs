@@ -15,10 +15,13 @@ use crate::clock::Timestamp;
 use crate::domain::key::identity as dkim_key_identity;
 use crate::id::{DecisionId, DomainId, Identifier as _, UserId, WebhookId};
 use crate::people::factor_identity;
-use crate::server::data_dir::{DataDir, DataDirError, MASTER_KEY};
+use crate::server::data_dir::{DataDir, DataDirError, Lock};
 use crate::server::key_file::{MAX_MASTER_KEYS, MasterKey};
 use crate::store::seal::{KeyRing, Purpose, Seal, SealError, key_name};
-use crate::store::{ResealedValue, SealedColumn, SealedValue, Store, StoreError, sample_identity};
+use crate::store::{
+    NodeRow, NodeState, ResealedValue, SealedColumn, SealedValue, Store, StoreError,
+    sample_identity,
+};
 use crate::webhooks::owner_operations::identity as webhook_identity;
 
 /// Values that are read at one time, and sealed again in one transaction.
@@ -40,6 +43,8 @@ pub enum RotationError {
          `waxwing master-key drop`, and rotate then"
     )]
     TooMany { path: PathBuf },
+    #[error("servers work with the database; stop them all before you drop a master key at once")]
+    ServersRun,
 }
 
 /// A master key, and what still needs it.
@@ -136,7 +141,7 @@ pub async fn rotate(
     verify(data, store).await?;
     let mut keys = data.master_keys()?;
     if keys.len() >= MAX_MASTER_KEYS {
-        return Err(RotationError::TooMany { path: data.file(MASTER_KEY) });
+        return Err(RotationError::TooMany { path: data.master_key_path() });
     }
     keys.insert(0, MasterKey::random(Some(now)));
     data.write_master_keys(&keys)?;
@@ -159,7 +164,7 @@ async fn reseal_all(data: &DataDir, store: &Store) -> Result<Resealed, RotationE
     })
 }
 
-/// Takes earlier keys out of the file that nothing needs; answers their names. At once it needs a server that is stopped:
+/// Takes earlier keys out of the file that nothing needs; answers their names. At once it needs servers that are stopped:
 /// one that runs could still seal with them.
 pub async fn drop_earlier(
     data: &DataDir,
@@ -169,7 +174,7 @@ pub async fn drop_earlier(
     let _alone = data.lock_keys()?;
     let _stopped = match haste {
         Haste::WhenUnneeded => None,
-        Haste::AtOnce => Some(data.lock()?),
+        Haste::AtOnce => Some(without_servers(data, store).await?),
     };
     verify(data, store).await?;
     reseal_all(data, store).await?;
@@ -184,6 +189,16 @@ pub async fn drop_earlier(
         data.write_master_keys(&kept)?;
     }
     Ok(gone.into_iter().map(|(_, status)| status.name).collect())
+}
+
+/// Keeps a server off the directory; where nodes share a database, none of them may work.
+async fn without_servers(data: &DataDir, store: &Store) -> Result<Lock, RotationError> {
+    let lock = data.lock()?;
+    let works = |it: &NodeRow| matches!(it.state, NodeState::Live | NodeState::Draining);
+    if !store.has_file() && store.nodes().await?.iter().any(works) {
+        return Err(RotationError::ServersRun);
+    }
+    Ok(lock)
 }
 
 async fn pass(data: &DataDir, store: &Store, pass: Pass) -> Result<Counts, RotationError> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::json;
 
-use super::super::database::{Tx, args, column, each, inconsistent, inserts, sql, to_json};
+use super::super::database::{Row, Tx, args, beside, column, each, inserts, sql, to_json};
 use super::super::events::{self, About, StateChange, record_event};
 use super::super::identities::{Added, Identities};
 use crate::account::idempotency::Idempotency;
@@ -17,17 +17,66 @@ use crate::template::version::TemplateRevision;
 /// What `sent` calls a message that was accepted, whatever state it began in.
 const ACCEPTED: &str = "accepted";
 
-/// Writes what was decided of the jobs.
-pub async fn write(
+/// The debits of a transaction: one for each account, whatever number of its messages it pays for.
+#[derive(Debug)]
+pub struct Debits(BTreeMap<AccountId, Debit>);
+
+#[derive(Debug)]
+struct Debit {
+    /// Its row of the ledger, which the messages name.
+    id: i64,
+    amount: i64,
+    messages: u32,
+}
+
+/// Writes the debits. Where others commit beside, they only get their numbers here, because a debit locks the account:
+/// [`counts`] writes them.
+pub async fn debits(
     tx: &mut Tx,
-    (jobs, verdict): (&[Job], &Verdict<'_>),
+    accepted: &[Accepted<'_>],
+    now: Timestamp,
+) -> Result<Debits, StoreError> {
+    let mut sums: BTreeMap<AccountId, (i64, u32)> = BTreeMap::new();
+    for row in accepted.iter().filter(|row| row.charged.0 > 0) {
+        let (amount, messages) = sums.entry(row.account).or_default();
+        *amount += row.charged.0;
+        *messages += 1;
+    }
+    let numbered = if tx.is_alone() {
+        insert_debits(tx, &sums, now).await?
+    } else {
+        reserve_debits(tx, sums.len()).await?
+    };
+    let mut debits = BTreeMap::new();
+    for ((account, (amount, messages)), row) in sums.into_iter().zip(numbered) {
+        debits.insert(account, Debit { id: column(&row, "id")?, amount, messages });
+    }
+    Ok(Debits(debits))
+}
+
+/// Writes what was accepted, without anything that another transaction might wait for.
+pub async fn messages(
+    tx: &mut Tx,
+    (accepted, debits): (&[Accepted<'_>], &Debits),
     identities: (&Identities, &mut Added),
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    write_messages(tx, accepted, debits, identities, now).await?;
+    write_bodies(tx, accepted).await
+}
+
+/// Writes all else that was decided of the jobs: what is to be done, what is paid, counted and answered. Answers an
+/// idempotency key that was taken meanwhile; the transaction must not be committed then.
+pub async fn counts<'a>(
+    tx: &mut Tx,
+    (jobs, verdict): (&[Job], &Verdict<'a>),
+    debits: &Debits,
+    now: Timestamp,
+) -> Result<Option<&'a Idempotency>, StoreError> {
     let accepted = &verdict.accepted;
-    let debits = write_debits(tx, accepted, now).await?;
-    write_messages(tx, accepted, &debits, identities, now).await?;
-    write_bodies(tx, accepted).await?;
+    if !tx.is_alone() {
+        insert_reserved_debits(tx, debits, now).await?;
+    }
     write_queue(tx, accepted).await?;
     events::count_sent(tx, accepted.iter().map(|row| (row.message.id, row.account, ACCEPTED)))
         .await?;
@@ -42,8 +91,9 @@ pub async fn write(
     for (job, verdict_of_job) in jobs.iter().zip(&verdict.jobs) {
         if let (Some(key), JobOutcome::Answered(answers)) =
             (verdict_of_job.kept_under, &verdict_of_job.outcome)
+            && !keep_answers(tx, job, key, answers, verdict.answers_until, now).await?
         {
-            keep_answers(tx, job, key, answers, verdict.answers_until, now).await?;
+            return Ok(Some(key));
         }
     }
     for event in &verdict.credit_events {
@@ -51,9 +101,10 @@ pub async fn write(
         let about = About::of(event.account);
         record_event(tx, event.kind.into(), about, Some(event.account), &facts, now).await?;
     }
-    Ok(())
+    Ok(None)
 }
 
+/// Answers whether the key was free.
 async fn keep_answers(
     tx: &mut Tx,
     job: &Job,
@@ -61,8 +112,8 @@ async fn keep_answers(
     answers: &[Answer],
     until: Timestamp,
     now: Timestamp,
-) -> Result<(), StoreError> {
-    let kept = sql("-- commit: keep an answer
+) -> Result<bool, StoreError> {
+    sql("-- commit: keep an answer
          INSERT INTO idempotency (account_id, mode, key, body_hash, answer, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (account_id, mode, key) DO UPDATE SET body_hash = excluded.body_hash,
@@ -76,25 +127,16 @@ async fn keep_answers(
     .bind(until.millis())
     .bind(now.millis())
     .run(tx)
-    .await?;
-    match kept {
-        1 => Ok(()),
-        _ => Err(inconsistent("idempotency", "key", &key.key)),
-    }
+    .await
+    .map(|kept| kept == 1)
 }
 
-/// One debit for each account, whatever number of its messages it pays for. Answers their rows.
-async fn write_debits(
+/// Answers the number of each row.
+async fn insert_debits(
     tx: &mut Tx,
-    accepted: &[Accepted<'_>],
+    sums: &BTreeMap<AccountId, (i64, u32)>,
     now: Timestamp,
-) -> Result<HashMap<AccountId, i64>, StoreError> {
-    let mut sums: BTreeMap<AccountId, (i64, u32)> = BTreeMap::new();
-    for row in accepted.iter().filter(|row| row.charged.0 > 0) {
-        let (amount, messages) = sums.entry(row.account).or_default();
-        *amount += row.charged.0;
-        *messages += 1;
-    }
+) -> Result<Vec<Row>, StoreError> {
     let debits = each(
         "-- commit: debits
          INSERT INTO ledger (account_id, kind, amount, messages, created_at)
@@ -105,17 +147,47 @@ async fn write_debits(
     )
     .find(tx)
     .await?;
-    let mut rows = HashMap::with_capacity(sums.len());
-    for (account, row) in sums.into_keys().zip(debits.into_iter().flatten()) {
-        rows.insert(account, column(&row, "id")?);
+    Ok(debits.into_iter().flatten().collect())
+}
+
+/// Takes so many numbers of rows of the ledger: nobody else gets them, whatever becomes of the transaction.
+async fn reserve_debits(tx: &mut Tx, count: usize) -> Result<Vec<Row>, StoreError> {
+    if count == 0 {
+        return Ok(Vec::new());
     }
-    Ok(rows)
+    sql(beside(
+        "-- postgres: commit: numbers of debits
+         SELECT nextval(pg_get_serial_sequence('ledger', 'id')) AS id
+         FROM generate_series(1, CAST($1 AS BIGINT))",
+    ))
+    .bind(i64::try_from(count).unwrap_or(i64::MAX))
+    .all(tx)
+    .await
+}
+
+/// In the order of the accounts, which the transaction has locked.
+async fn insert_reserved_debits(
+    tx: &mut Tx,
+    debits: &Debits,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let rows = debits.0.iter().map(|(account, debit)| {
+        args![debit.id, *account, "debit", -debit.amount, debit.messages, now.millis()]
+    });
+    inserts(
+        "-- commit: debits by their numbers
+         INSERT INTO ledger (id, account_id, kind, amount, messages, created_at)",
+        rows,
+        "",
+    )
+    .run(tx)
+    .await
 }
 
 async fn write_messages(
     tx: &mut Tx,
     accepted: &[Accepted<'_>],
-    debits: &HashMap<AccountId, i64>,
+    debits: &Debits,
     (identities, added): (&Identities, &mut Added),
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -148,7 +220,7 @@ async fn write_messages(
             row.state.as_str(),
             row.reason.as_ref(),
             row.charged.0,
-            debits.get(&row.account).copied().filter(|_| row.charged.0 > 0),
+            debits.0.get(&row.account).map(|it| it.id).filter(|_| row.charged.0 > 0),
             (!message.tags.is_empty()).then(|| to_json(&message.tags)),
             (!message.metadata.is_empty()).then(|| to_json(&message.metadata)),
             decisions,

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::postgres::PgPool;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqliteSynchronous};
 use sqlx::{Sqlite as Driver, Transaction};
 
 use super::inline::{Held, Inline};
-use super::postgres::{run, tx};
+use super::postgres::pool::Server;
+use super::postgres::{run, sqlstate, tx};
 use super::purpose::Purpose;
+use super::writers::Writers;
 use crate::store::StoreError;
 use crate::store::error::DriverError;
 
@@ -21,6 +22,8 @@ const INTERRUPTED: &str = "9";
 pub struct Database {
     /// One connection: whoever writes is alone, so what a transaction reads stays true until it commits.
     pub writer: Single,
+    /// Where they need not be alone, several write beside each other. To a file it is the same one connection.
+    pub beside: Single,
     pub readers: Connections,
     /// One connection that reads the revision, and whether there is work for webhooks: a request that is to be
     /// authenticated never waits for long queries on `readers`.
@@ -35,9 +38,9 @@ pub enum Single {
     /// To a file: its statements run on the thread that asks.
     Inline(Inline),
     /// To a server, for what is read.
-    Reading(PgPool),
+    Reading(Server),
     /// To a server, for what is written: each statement is a transaction like those of [`Database::begin`].
-    Writing(PgPool),
+    Writing(Server, Writers),
 }
 
 /// Connections of one purpose.
@@ -50,7 +53,7 @@ pub struct Connections {
 #[derive(Debug, Clone)]
 pub enum Pool {
     Sqlite(SqlitePool),
-    Postgres(PgPool),
+    Postgres(Server),
 }
 
 /// A transaction. It is rolled back where it is dropped before [`Tx::commit`].
@@ -81,15 +84,22 @@ impl Database {
     /// Begins a transaction that writes. It holds the write lock from its start: what it reads stays true
     /// until it commits. `TRANSACTIONS.md` says for each name why it relies on that.
     pub async fn begin(&self, name: &'static str) -> Result<Tx, StoreError> {
-        let held = match &self.writer {
-            Single::Inline(it) => it.hold().await.map_err(StoreError::during(name))?,
-            Single::Reading(it) | Single::Writing(it) => {
-                let begun = Box::pin(tx::begin(it)).await.map_err(StoreError::during(name))?;
-                return Ok(Tx { inner: Inner::Postgres(begun), name });
-            }
-        };
-        held.begin().map_err(StoreError::during(name))?;
-        Ok(Tx { inner: Inner::Writing(held), name })
+        start(&self.writer, name, Writers::Alone).await
+    }
+
+    /// Begins a transaction that writes beside others which begin so, and beside no other one. What it reads stays true
+    /// where it has locked the row; `TRANSACTIONS.md` says for each name why that is enough.
+    pub async fn begin_beside(&self, name: &'static str) -> Result<Tx, StoreError> {
+        start(&self.beside, name, Writers::Beside).await
+    }
+
+    /// Waits for all transactions that write now: the rows of several that write beside each other are numbered before
+    /// they are there to be read, and in another order. A file has one writer, so there is nothing to wait for.
+    pub async fn wait_for_writers(&self, name: &'static str) -> Result<(), StoreError> {
+        let Single::Writing(server, writers) = &self.writer else { return Ok(()) };
+        let begun = Box::pin(tx::begin(server, *writers)).await;
+        let begun = begun.map_err(StoreError::during(name))?;
+        Box::pin(begun.rollback()).await.map_err(StoreError::during(name))
     }
 
     /// Begins a transaction that only reads: all of its statements see one state of the database.
@@ -109,18 +119,54 @@ impl Database {
         }
     }
 
+    /// Follows the primary among the hosts of a server for ever. Ends at once where the database is a file.
+    pub async fn watch_primary(&self) {
+        let singles = [&self.writer, &self.beside, &self.revisions].map(Single::server);
+        let pools = [&self.readers, &self.pages].map(Connections::server);
+        let servers: Vec<&Server> = singles.into_iter().chain(pools).flatten().collect();
+        let Some(first) = servers.first() else { return };
+        let watched =
+            first.primary().watch(|host| servers.iter().for_each(|it| it.connect_to(host)));
+        Box::pin(watched).await;
+    }
+
     pub async fn close(&self) {
         self.revisions.close().await;
         self.pages.close().await;
         self.readers.close().await;
+        self.beside.close().await;
         // The last one checkpoints the write-ahead log into the file.
         self.writer.close().await;
     }
 }
 
+/// Begins a transaction on the connection of those that write so.
+async fn start(
+    connection: &Single,
+    name: &'static str,
+    writers: Writers,
+) -> Result<Tx, StoreError> {
+    let held = match connection {
+        Single::Inline(it) => it.hold().await.map_err(StoreError::during(name))?,
+        Single::Reading(it) | Single::Writing(it, _) => {
+            let begun = Box::pin(tx::begin(it, writers)).await.map_err(StoreError::during(name))?;
+            return Ok(Tx { inner: Inner::Postgres(begun), name });
+        }
+    };
+    held.begin().map_err(StoreError::during(name))?;
+    Ok(Tx { inner: Inner::Writing(held), name })
+}
+
 impl Connections {
     pub fn new(pool: Pool, purpose: Purpose) -> Self {
         Self { pool, purpose }
+    }
+
+    fn server(&self) -> Option<&Server> {
+        match &self.pool {
+            Pool::Sqlite(_) => None,
+            Pool::Postgres(it) => Some(it),
+        }
     }
 
     async fn close(&self) {
@@ -141,10 +187,17 @@ impl Connections {
 }
 
 impl Single {
+    fn server(&self) -> Option<&Server> {
+        match self {
+            Self::Inline(_) => None,
+            Self::Reading(it) | Self::Writing(it, _) => Some(it),
+        }
+    }
+
     async fn close(&self) {
         match self {
             Self::Inline(it) => it.close().await,
-            Self::Reading(it) | Self::Writing(it) => it.close().await,
+            Self::Reading(it) | Self::Writing(it, _) => it.close().await,
         }
     }
 
@@ -153,12 +206,21 @@ impl Single {
     pub async fn hold(&self) -> Result<Held, DriverError> {
         match self {
             Self::Inline(it) => it.hold().await,
-            Self::Reading(_) | Self::Writing(_) => unreachable!("this test is about a file"),
+            Self::Reading(_) | Self::Writing(..) => unreachable!("this test is about a file"),
         }
     }
 }
 
 impl Tx {
+    /// Whether nobody else writes until it ends.
+    pub fn is_alone(&self) -> bool {
+        match &self.inner {
+            Inner::Writing(_) => true,
+            Inner::Reading(_) => false,
+            Inner::Postgres(it) => it.is_alone,
+        }
+    }
+
     pub async fn commit(self) -> Result<(), StoreError> {
         match self.inner {
             Inner::Writing(held) => held.commit(),
@@ -206,7 +268,7 @@ impl<'a> From<&'a Single> for On<'a> {
         match connection {
             Single::Inline(it) => Self::Inline(it),
             Single::Reading(it) => Self::Postgres(run::On::Pool(it, Purpose::Work)),
-            Single::Writing(it) => Self::Postgres(run::On::Writer(it)),
+            Single::Writing(it, writers) => Self::Postgres(run::On::Writer(it, *writers)),
         }
     }
 }
@@ -248,6 +310,6 @@ pub fn options(file: &Path) -> SqliteConnectOptions {
 /// Whether a list took too long, or found no connection in time.
 pub fn is_out_of_time(error: &sqlx::Error) -> bool {
     let is_interrupted = matches!(error, sqlx::Error::Database(error)
-        if error.code().is_some_and(|code| code == INTERRUPTED || code == tx::CANCELED));
+        if error.code().is_some_and(|code| code == INTERRUPTED || code == sqlstate::CANCELED));
     is_interrupted || matches!(error, sqlx::Error::PoolTimedOut)
 }

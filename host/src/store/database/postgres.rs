@@ -1,23 +1,36 @@
-//! PostgreSQL, for one server at a time: whoever writes takes one lock first and keeps it until the end of the
-//! transaction, so what a transaction reads stays true until it commits, as with SQLite's one writer (decision 0064).
+//! PostgreSQL: whoever writes takes one lock first and keeps it until the end of the transaction, so what a transaction
+//! reads stays true until it commits, as with SQLite's one writer (decision 0064). The few transactions that each message
+//! needs share the lock with each other (decision 0067).
 
+mod hosts;
+pub mod pool;
+mod primary;
 pub mod run;
+pub mod sqlstate;
 mod text;
 pub mod tx;
+mod upgrade;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use sqlx::migrate::{Migrate, MigrateError};
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions, PgSslMode};
-use sqlx::{ConnectOptions, Connection, Executor, Row};
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{ConnectOptions, Connection, Row};
 
-use self::tx::code;
+use self::hosts::{hosts, named};
+use self::pool::Server;
+use self::primary::Primary;
+use self::sqlstate::code;
 use super::connections::{Connections, Database, Pool, Single};
 use super::migrations;
 use super::purpose::Purpose;
+use super::transfer::marks;
+use super::writers::Writers;
 use crate::store::StoreError;
 use crate::store::error::ServerError;
 
@@ -34,53 +47,49 @@ const REVISION_READERS: u32 = 2;
 const PAGE_READERS: u32 = 3;
 /// How long a list waits for one of them.
 const PAGE_WAIT: Duration = Duration::from_secs(2);
-/// How long a connection may take to be there.
+/// Connections of those that write beside each other: who commits, who leases, who settles, and one more. A transaction
+/// that is alone has another one, on which it waits for the lock without taking theirs.
+const BESIDE_WRITERS: u32 = 4;
+/// How long one that reads waits for its connection. A request is answered 503 then.
+const READ_WAIT: Duration = Duration::from_secs(5);
+/// How long a host may take until a connection to it is there.
 const CONNECTION_WAIT: Duration = Duration::from_secs(10);
-/// How long one that writes waits for the connection that writes.
-const WRITER_WAIT: Duration = Duration::from_secs(30);
-/// Statements that stay prepared on a connection.
-const PREPARED: usize = 256;
+/// How long one that writes waits for a connection that writes: beside others, and alone.
+const BESIDE_WAIT: Duration = Duration::from_secs(10);
+const ALONE_WAIT: Duration = Duration::from_secs(30);
 /// A list may take five seconds.
 const LISTS: &str = "SET statement_timeout = 5000; SET default_transaction_read_only = on";
 const READS: &str = "SET default_transaction_read_only = on";
-/// For sessions that hold a lock. A writer waits 30 s for the lock; keepalives and the idle time-out end the session of
-/// a client that is gone, which releases the lock.
-const WRITES: &str = "SET lock_timeout = 30000; SET idle_in_transaction_session_timeout = 60000; \
+/// For sessions that hold a lock. A writer waits 30 s for the lock. Keepalives and the idle time-out end the session of
+/// a client that is gone, which releases the lock; no transaction of ours waits for anything but the database.
+const WRITES: &str = "SET lock_timeout = 30000; SET idle_in_transaction_session_timeout = 15000; \
     SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3";
 
-/// Holds until the end of the session.
-const CLAIM: &str = "SELECT pg_try_advisory_lock(7023767254913050) AS is_free";
-const CLAIM_TRIES: u32 = 20;
-const CLAIM_PAUSE: Duration = Duration::from_millis(250);
-
-/// Connects to the server, and brings the schema up to date.
+/// Connects to the primary, and brings the schema up to date.
 pub async fn open(url: &str) -> Result<Database, StoreError> {
-    let options = options(url)?;
-    let mut connection = connect(&options).await?;
-    migrate(&mut connection, &options).await?;
+    let hosts = hosts(url)?;
+    let (at, mut connection) = connect(&hosts).await?;
+    let host = hosts.get(at).ok_or(ServerError::Url)?.clone();
+    upgrade::refuse_beside_others(&mut connection).await?;
+    migrate(&mut connection, &host).await?;
     connection.close().await.map_err(StoreError::during("open"))?;
-    let pool = |connections, wait, settings: &'static str| {
-        PgPoolOptions::new()
-            .max_connections(connections)
-            .acquire_timeout(wait)
-            .after_connect(move |connection, _| {
-                Box::pin(async move { connection.execute(settings).await.map(|_| ()) })
-            })
-            .connect_lazy_with(options.clone())
-    };
-    let of = |pool, purpose| Connections::new(Pool::Postgres(pool), purpose);
+    let primary = Arc::new(Primary::new(hosts, at));
+    let server =
+        |connections, wait, settings| Server::new(&primary, &host, (connections, wait, settings));
+    let of = |server, purpose| Connections::new(Pool::Postgres(server), purpose);
     Ok(Database {
-        writer: Single::Writing(pool(1, WRITER_WAIT, WRITES)),
-        readers: of(pool(READERS, CONNECTION_WAIT, READS), Purpose::Work),
-        revisions: Single::Reading(pool(REVISION_READERS, CONNECTION_WAIT, READS)),
-        pages: of(pool(PAGE_READERS, PAGE_WAIT, LISTS), Purpose::Lists),
+        writer: Single::Writing(server(1, ALONE_WAIT, WRITES), Writers::Alone),
+        beside: Single::Writing(server(BESIDE_WRITERS, BESIDE_WAIT, WRITES), Writers::Beside),
+        readers: of(server(READERS, READ_WAIT, READS), Purpose::Work),
+        revisions: Single::Reading(server(REVISION_READERS, READ_WAIT, READS)),
+        pages: of(server(PAGE_READERS, PAGE_WAIT, LISTS), Purpose::Lists),
     })
 }
 
 /// Whether the server can be reached, and its database be brought up to date. Changes nothing.
 pub async fn check(url: &str) -> Result<(), StoreError> {
     let during = || StoreError::during("check");
-    let mut connection = connect(&options(url)?).await?;
+    let (_, mut connection) = connect(&hosts(url)?).await?;
     let is_new = "SELECT to_regclass('_sqlx_migrations') IS NULL AS is_new";
     let row = sqlx::query(is_new).fetch_one(&mut connection).await.map_err(during())?;
     if row.try_get("is_new").map_err(during())? {
@@ -89,7 +98,11 @@ pub async fn check(url: &str) -> Result<(), StoreError> {
     let known: BTreeMap<i64, &[u8]> =
         migrations::POSTGRES.iter().map(|it| (it.version, &*it.checksum)).collect();
     let applied = connection.list_applied_migrations("_sqlx_migrations").await;
-    for it in applied.map_err(migration_error)? {
+    let applied = applied.map_err(migration_error)?;
+    if applied.is_empty() {
+        return Ok(());
+    }
+    for it in applied {
         match known.get(&it.version) {
             None => return Err(StoreError::Newer { migration: it.version }),
             Some(checksum) if **checksum != *it.checksum => {
@@ -98,38 +111,52 @@ pub async fn check(url: &str) -> Result<(), StoreError> {
             Some(_) => {}
         }
     }
-    Ok(())
+    match sqlx::query(marks::ALL).fetch_optional(&mut connection).await.map_err(during())? {
+        Some(mark) => {
+            let name: String = mark.try_get("name").map_err(during())?;
+            Err(marks::refusal(&name, mark.try_get("value").map_err(during())?))
+        }
+        None => Ok(()),
+    }
 }
 
-/// Takes the database for this server. One that stopped just now may not have left yet.
-pub async fn claim(url: &str) -> Result<PgConnection, StoreError> {
-    let options = options(url)?;
-    let mut connection = connect(&options).await?;
-    connection.execute(WRITES).await.map_err(StoreError::during("claim"))?;
-    for tries in (0..CLAIM_TRIES).rev() {
-        let row = sqlx::query(CLAIM).fetch_one(&mut connection).await;
-        let is_free = row.and_then(|row| row.try_get("is_free"));
-        if is_free.map_err(StoreError::during("claim"))? {
-            return Ok(connection);
-        }
-        if tries > 0 {
-            tokio::time::sleep(CLAIM_PAUSE).await;
+/// A session of its own with the primary, and the name of the primary and its database, without a password.
+pub async fn session(url: &str) -> Result<(PgConnection, String), StoreError> {
+    let hosts = hosts(url)?;
+    let (at, connection) = connect(&hosts).await?;
+    Ok((connection, hosts.get(at).map(named).unwrap_or_default()))
+}
+
+/// All hosts of a URL and the database in words, without a password.
+pub fn name_of(url: &str) -> Result<String, StoreError> {
+    Ok(hosts(url)?.iter().map(named).collect::<Vec<_>>().join(", "))
+}
+
+/// Connects to the primary, and answers its place among the hosts: the first host that can be worked with. One that does
+/// not answer holds up nothing.
+async fn connect(hosts: &[PgConnectOptions]) -> Result<(usize, PgConnection), StoreError> {
+    let all = hosts.iter().enumerate();
+    let mut connecting: FuturesUnordered<_> =
+        all.map(|(at, host)| async move { (at, connect_to(host).await) }).collect();
+    let mut refused = Vec::with_capacity(hosts.len());
+    while let Some((at, connected)) = connecting.next().await {
+        match connected {
+            Ok(connection) => return Ok((at, connection)),
+            Err(error) => refused.push((at, error)),
         }
     }
-    Err(ServerError::InUse { server: named(&options) }.into())
-}
-
-fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
-    let options = PgConnectOptions::from_str(url).map_err(|_| ServerError::Url)?;
-    // Statements are logged nowhere: they hold addresses.
-    Ok(options
-        .application_name("waxwing")
-        .statement_cache_capacity(PREPARED)
-        .disable_statement_logging())
+    if hosts.len() == 1
+        && let Some((_, error)) = refused.pop()
+    {
+        return Err(error);
+    }
+    refused.sort_unstable_by_key(|(at, _)| *at);
+    let reasons: Vec<String> = refused.iter().map(|(_, error)| error.to_string()).collect();
+    Err(ServerError::NoPrimary { reasons: reasons.join("; ") }.into())
 }
 
 /// Connects, and looks whether this server and this database can be worked with.
-async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
+async fn connect_to(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
     let unreachable = |source| ServerError::Unreachable { server: named(options), source };
     let timeout = tokio::time::timeout(CONNECTION_WAIT, options.connect()).await;
     let late = || unreachable(io::Error::from(io::ErrorKind::TimedOut).into());
@@ -152,18 +179,6 @@ async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError>
         return Err(ServerError::Standby { server: named(options) }.into());
     }
     Ok(connection)
-}
-
-/// A server and a database in words, without a password.
-fn named(options: &PgConnectOptions) -> String {
-    let database = options.get_database().unwrap_or_else(|| options.get_username());
-    let host = match options.get_socket() {
-        Some(socket) => socket.display().to_string(),
-        None => options.get_host().to_owned(),
-    };
-    let is_open = matches!(options.get_ssl_mode(), PgSslMode::Disable);
-    let tls = if is_open { " without TLS" } else { "" };
-    format!("{host}:{}, database {database}{tls}", options.get_port())
 }
 
 async fn migrate(

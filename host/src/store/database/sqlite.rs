@@ -10,6 +10,7 @@ use sqlx::{ConnectOptions, Row, SqliteConnection};
 use super::connections::{Connections, Database, Pool, Single, options};
 use super::inline::{Access, Inline};
 use super::purpose::Purpose;
+use super::transfer::marks;
 use super::{convert, migrations};
 use crate::store::error::BASELINE_SCHEMA;
 use crate::store::{StoreError, embedded};
@@ -56,6 +57,7 @@ pub async fn open(file: &Path) -> Result<Database, StoreError> {
     let readers = pool(READERS).await.map_err(during())?;
     let pages = page_readers(PAGE_TIME).connect_lazy_with(options);
     Ok(Database {
+        beside: Single::Inline(writer.clone()),
         writer: Single::Inline(writer),
         readers: Connections::new(Pool::Sqlite(readers), Purpose::Work),
         revisions: Single::Inline(revisions),
@@ -76,7 +78,7 @@ pub async fn check(file: &Path) -> Result<(), StoreError> {
     if sqlx::query(tables).fetch_optional(&mut connection).await.map_err(during())?.is_none() {
         return Ok(());
     }
-    let mut is_earlier = false;
+    let mut newest = 0;
     let applied = "SELECT version, checksum FROM _sqlx_migrations ORDER BY version";
     for row in sqlx::query(applied).fetch_all(&mut connection).await.map_err(during())? {
         let version: i64 = row.try_get("version").map_err(during())?;
@@ -87,15 +89,25 @@ pub async fn check(file: &Path) -> Result<(), StoreError> {
         if *known.checksum != *checksum {
             return Err(MigrateError::VersionMismatch(version).into());
         }
-        is_earlier = version < BASELINE_SCHEMA;
+        newest = version;
     }
-    if is_earlier {
+    if newest == 0 {
+        return Ok(());
+    }
+    if newest < BASELINE_SCHEMA {
         let used = sqlx::query(convert::USED_BYTES).fetch_one(&mut connection).await;
         let used: i64 = used.and_then(|row| row.try_get("bytes")).map_err(during())?;
         let used = u64::try_from(used).unwrap_or_default();
         convert::check_disk(file, used, embedded::free_disk(file))?;
+        return Ok(());
     }
-    Ok(())
+    match sqlx::query(marks::ALL).fetch_optional(&mut connection).await.map_err(during())? {
+        Some(mark) => {
+            let name: String = mark.try_get("name").map_err(during())?;
+            Err(marks::refusal(&name, mark.try_get("value").map_err(during())?))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Connections for lists: whoever takes one has it for that long, and then SQLite interrupts what it reads.

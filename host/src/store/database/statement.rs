@@ -49,6 +49,12 @@ pub const fn either(text: &'static str, postgres: &'static str) -> Sql {
     Sql { text, postgres: Some(postgres) }
 }
 
+/// A statement that only runs where others may write beside its transaction ([`super::Tx::is_alone`] is false), which is
+/// on a server. Its first line is `-- postgres: name`, too.
+pub const fn beside(postgres: &'static str) -> Sql {
+    Sql { text: postgres, postgres: None }
+}
+
 pub fn sql<'a>(text: impl Into<Sql>) -> Statement<'a> {
     let Sql { text, postgres } = text.into();
     let postgres = postgres.map(Cow::Borrowed);

@@ -56,8 +56,8 @@ pub enum Answer {
 /// A client's key, of an account and a mode.
 pub type IdempotencyKey = (AccountId, Mode, String);
 
-/// What is decided on, as it is while the transaction holds the write lock.
-#[derive(Debug)]
+/// What is decided on. Where others commit beside the transaction, it is decided again on what has changed meanwhile.
+#[derive(Debug, Clone)]
 pub struct CommitFacts {
     /// The revision that last changed a fact of each account.
     pub revisions: HashMap<AccountId, i64>,

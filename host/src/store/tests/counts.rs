@@ -5,7 +5,7 @@ use crate::id::Identifier as _;
 use crate::store::MessageRow;
 
 /// Whether the total of the queue is what a count of its rows says.
-const MISCOUNTED: &str = "SELECT (SELECT value FROM totals WHERE name = 'queue')
+const MISCOUNTED: &str = "SELECT (SELECT sum(value) FROM totals WHERE name = 'queue')
     <> (SELECT count(*) FROM queue) AS is_wrong";
 
 impl Fixture {

@@ -32,7 +32,7 @@ const OWN_WORDS: [&str; 17] = [
 const LISTS: [&str; 2] = ["(SELECT value FROM json_each(", "(SELECT unhex(value) FROM json_each("];
 
 /// Words of pieces that only SQLite understands, by file.
-const OWN_PIECES: [(&str, &str); 16] = [
+const OWN_PIECES: [(&str, &str); 19] = [
     // Filters of lists: tags, and what a decision holds.
     ("decisions.rs", "->"),
     ("decisions.rs", "json_each"),
@@ -52,6 +52,10 @@ const OWN_PIECES: [(&str, &str); 16] = [
     ("database/convert/fill.rs", "PRAGMA"),
     ("database/convert/fill.rs", "pragma_"),
     ("database/convert/fill.rs", "rowid"),
+    // The move of all rows to another database.
+    ("database/transfer/schema.rs", "pragma_"),
+    ("database/transfer/schema.rs", "rowid"),
+    ("database/transfer/write.rs", "PRAGMA"),
 ];
 /// What begins a statement to SQLite itself.
 const TO_SQLITE: [&str; 4] = ["PRAGMA", "VACUUM", "ATTACH", "BEGIN IMMEDIATE"];

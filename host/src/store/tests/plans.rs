@@ -7,7 +7,7 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 34] = [
+const SCANS: [(&str, &str); 47] = [
     ("webhook_counts: ended", "walks over the bounded rows that it finds by the primary key"),
     ("webhook_counts: waiting", "walks over the bounded rows that it finds by an index"),
     ("account", "walks over thirty days, which it counts itself"),
@@ -38,10 +38,23 @@ const SCANS: [(&str, &str); 34] = [
     ("identities", "there is a row for each version of a plugin and its settings"),
     ("is_plan_used", "is asked where a plan has no known name, on a connection for lists"),
     ("is_ahead_of", "reads one row: the end of the primary key"),
+    ("end_late_nodes", "there are few nodes"),
+    ("lease: shares", "there are 64 shares; a database with one node is not asked"),
+    ("nodes", "there are few nodes, and the index of leases holds leased messages alone"),
+    ("register_node: earlier starts", "there are few nodes"),
+    ("register_node: forget", "there are few nodes"),
+    ("register_node: others", "there are few nodes"),
+    ("renew_node: live", "there are few nodes"),
+    ("renew_node: shares", "there are 64 shares"),
     ("last_attempts_in", "walks over a bounded number of messages, which it finds by indexes"),
     ("ledger", "walks over entries that it finds one by one by the primary key"),
     ("mend_due_times", "changes the queue after the clock was set back"),
+    ("keep_mail: oldest", "reads a bounded number of rows: the beginning of the primary key"),
     ("passed", "reads one row, which it makes of the active webhooks"),
+    ("drop_plugin_blobs", "there is a row for each component, after a change of plugins"),
+    ("plugin_generations", "there is a row for each slot"),
+    ("plugin_nodes", "there is a row for each node"),
+    ("report_plugins: others", "there is a row for each node"),
     ("sampled_components", "samples are bounded by their number and their age"),
     ("recover_leases", "the index holds leased messages alone"),
     ("webhook_backlog: how far", "the table has one row"),
@@ -54,8 +67,9 @@ const SCANS: [(&str, &str); 34] = [
 ];
 
 /// Statements that are put together from parts, and how they find their rows.
-const PUT_TOGETHER: [(&str, &str); 15] = [
+const PUT_TOGETHER: [(&str, &str); 17] = [
     ("commit: bodies", "inserts rows"),
+    ("commit: debits by their numbers", "inserts rows"),
     ("commit: messages", "inserts rows"),
     ("commit: queue", "inserts rows"),
     ("commit: usage of templates", "inserts rows, or finds them by the primary key"),
@@ -65,6 +79,7 @@ const PUT_TOGETHER: [(&str, &str); 15] = [
     ("message_row", "by the primary key"),
     ("record events", "inserts rows"),
     ("record_refusals", "inserts rows"),
+    ("renew_node: moves", "inserts rows, or finds them by the primary key"),
     ("record_refusals: templates", "inserts rows, or finds them by the primary key"),
     ("settle: attempts", "inserts rows, or finds them by the primary key"),
     ("messages: a batch", "by the index that it names, a bounded number"),

@@ -1,24 +1,33 @@
-//! Every transaction that writes is named, and `TRANSACTIONS.md` says of each what it relies on.
+//! Every transaction that writes is named, and `TRANSACTIONS.md` says of each what it relies on, and whether others may
+//! write beside it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::plans::sources;
 
+/// How a transaction begins, and what the table calls it.
+const BEGINNINGS: [(&str, &str); 2] = [(".begin(\"", "alone"), (".begin_beside(\"", "beside")];
+/// The connections of single statements.
+const CONNECTIONS: [&str; 2] = ["(&self.db.writer)", "(&self.db.beside)"];
+
 #[test]
-fn the_table_of_transactions_names_all_of_them() {
-    let begun: Vec<String> = sources()
-        .iter()
-        .flat_map(|(_, source)| {
-            source.split(".begin(\"").skip(1).map(str::to_owned).collect::<Vec<_>>()
-        })
-        .filter_map(|rest| rest.split('"').next().map(str::to_owned))
-        .collect();
-    let names: BTreeSet<&str> = begun.iter().map(String::as_str).collect();
-    assert_eq!(names.len(), begun.len(), "two transactions have one name: {begun:?}");
+fn the_table_of_transactions_names_all_of_them_and_how_they_write() {
+    let mut begun = BTreeMap::new();
+    for (_, source) in sources() {
+        for (beginning, writes) in BEGINNINGS {
+            for rest in source.split(beginning).skip(1) {
+                let name = rest.split('"').next().unwrap_or_default().to_owned();
+                assert!(begun.insert(name.clone(), writes).is_none(), "two are called {name}");
+            }
+        }
+    }
     let table = document();
-    let listed = listed(&table, "| `");
-    assert_eq!(names, listed, "TRANSACTIONS.md has a row for each transaction");
+    let rows = table.lines().filter_map(|line| {
+        let (name, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+        Some((name.to_owned(), rest.split(' ').next()?))
+    });
+    assert_eq!(begun, rows.collect(), "TRANSACTIONS.md has a row for each transaction");
 }
 
 #[test]
@@ -27,7 +36,7 @@ fn the_document_lists_each_function_that_writes_without_a_transaction() {
     let mut names = BTreeSet::new();
     for (_, source) in &sources {
         let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-        for (at, _) in code.match_indices("(&self.db.writer)") {
+        for (at, _) in CONNECTIONS.iter().flat_map(|it| code.match_indices(*it)) {
             let before = code.get(..at).and_then(|it| it.rsplit("fn ").next()).unwrap_or_default();
             names.extend(before.split(['(', '<']).next());
         }

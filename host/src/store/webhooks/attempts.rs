@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::Store;
 use super::super::database::{Row, Tx, args, column, each, either, inconsistent, sql, to_json};
+use super::super::tries::repeated;
 use super::{WebhookOwner, WebhookState, disable, owner};
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
@@ -172,7 +173,19 @@ impl Store {
         reason_to_disable: impl Fn(EndpointHistory) -> Option<String>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin("settle_deliveries").await?;
+        repeated!(self.settle_deliveries_once(attempts, &reason_to_disable, now))
+    }
+
+    async fn settle_deliveries_once(
+        &self,
+        attempts: &[DeliveryAttempt],
+        reason_to_disable: &impl Fn(EndpointHistory) -> Option<String>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        // In the order in which all lock deliveries, and webhooks after them.
+        let mut attempts: Vec<&DeliveryAttempt> = attempts.iter().collect();
+        attempts.sort_by_key(|it| (it.webhook, it.event));
+        let mut tx = self.db.begin_beside("settle_deliveries").await?;
         each(
             either(
                 "-- settle_deliveries
@@ -201,9 +214,9 @@ impl Store {
         .await?;
         let mut seen = std::collections::BTreeSet::new();
         for it in attempts.iter().filter(|it| seen.insert(it.webhook)) {
-            let of_it = attempts.iter().filter(|other| other.webhook == it.webhook);
+            let of_it = attempts.iter().copied().filter(|other| other.webhook == it.webhook);
             let health = note_health(&mut tx, it.webhook, of_it).await?;
-            if let Some(reason) = health.and_then(&reason_to_disable) {
+            if let Some(reason) = health.and_then(reason_to_disable) {
                 disable(&mut tx, it.webhook, &reason, now).await?;
             }
         }

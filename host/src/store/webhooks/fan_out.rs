@@ -110,6 +110,9 @@ impl Store {
         if begin >= last {
             return Ok(None);
         }
+        // An event has its number before it is there to be read. Behind all that write now, those up to `last` are
+        // there, or never will be.
+        self.db.wait_for_writers("webhook_backlog").await?;
         let mut tx = self.db.snapshot("webhook_backlog").await?;
         let rows = sql(
             "-- webhook_backlog: webhooks
@@ -174,7 +177,7 @@ impl Store {
         deliveries: &[NewDelivery],
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin("publish_events").await?;
+        let mut tx = self.db.begin_beside("publish_events").await?;
         let moved = sql("-- publish_events: the cursor
              UPDATE webhook_cursor SET sequence = $2 WHERE id = 1 AND sequence = $1")
         .bind(from)

@@ -27,7 +27,7 @@ impl Run {
     fn of(webhooks: &Arc<Webhooks>) -> Self {
         let stop = CancellationToken::new();
         let publish = Arc::clone(webhooks).publish(stop.clone());
-        let send = Arc::clone(webhooks).send(stop.clone());
+        let send = Arc::clone(webhooks).send(Arc::default(), stop.clone());
         Self { stop, tasks: [tokio::spawn(publish), tokio::spawn(send)] }
     }
 

@@ -26,6 +26,7 @@ pub fn start(runtime: &Runtime, clock: &Clock, directory: &Path) -> Arc<Plugins>
         (limits.call_ms, limits.prepare_ms) = (60_000, 60_000);
     }
     let options = Options {
+        shared: None,
         limits,
         directory: directory.join("plugins"),
         state: directory.join("state"),

@@ -32,11 +32,13 @@ without one is about the person at the browser, and says how.
 const LOG_IN: &str = "somebody logs in; a program has its key";
 const OWN: &str =
     "the password, the second factor and the sessions of the person, for that person alone";
+const OWN_ACCOUNTS: &str = "the accounts of the person, who alone answers an invitation, or leaves; others are removed by \
+                            `DELETE /v1/team/{user}`";
 const OWN_LINK: &str = "whoever has the link chooses a password";
 const BROWSER: &str = "what this browser shows";
 
 /// Each request that the dashboard's router takes.
-const REQUESTS: [(&str, Covered); 125] = [
+const REQUESTS: [(&str, Covered); 130] = [
     ("GET /", Not(LOG_IN)),
     ("GET /login", Not(LOG_IN)),
     ("POST /login", Not(LOG_IN)),
@@ -117,6 +119,11 @@ const REQUESTS: [(&str, Covered); 125] = [
     ("GET /app/profile/factor", Not(OWN)),
     ("POST /app/profile/factor", Not(OWN)),
     ("POST /app/profile/factor/remove", Not(OWN)),
+    ("GET /app/accounts", Not(OWN_ACCOUNTS)),
+    ("POST /app/accounts/{id}/accept", Not(OWN_ACCOUNTS)),
+    ("POST /app/accounts/{id}/decline", Not(OWN_ACCOUNTS)),
+    ("GET /app/accounts/{id}/leave", Asks),
+    ("POST /app/accounts/{id}/leave", Not(OWN_ACCOUNTS)),
     ("GET /app/team", By(&["GET /v1/team"])),
     ("POST /app/team", By(&["POST /v1/team"])),
     ("POST /app/team/{id}/role", By(&["PATCH /v1/team/{user}"])),
@@ -162,7 +169,16 @@ const REQUESTS: [(&str, Covered); 125] = [
     ("POST /app/acting/end", Not(BROWSER)),
     ("GET /app/verify", Not(OWN)),
     ("POST /app/verify", Not(OWN)),
-    ("GET /ops", By(&["GET /readyz", "GET /metrics", "GET /v1/plugins", "GET /v1/settings"])),
+    (
+        "GET /ops",
+        By(&[
+            "GET /readyz",
+            "GET /metrics",
+            "GET /v1/nodes",
+            "GET /v1/plugins",
+            "GET /v1/settings",
+        ]),
+    ),
     ("GET /ops/accounts", By(&["GET /v1/accounts"])),
     ("POST /ops/accounts", By(&["POST /v1/accounts"])),
     ("GET /ops/accounts/new", Asks),

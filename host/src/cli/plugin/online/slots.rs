@@ -173,6 +173,15 @@ pub fn line(slot: &Value) -> String {
             lines.push(format!("  shadow: {}", indented(&in_the_shadow(shadow))));
         }
     }
+    for node in items_of(slot, "nodes").iter().filter(|it| it["state"] != "active") {
+        let digest = short(&text(node, "digest"));
+        let reason = node["reason"].as_str().map(|it| format!(": {it}")).unwrap_or_default();
+        lines.push(format!(
+            "  node {} is {}, and runs {digest}{reason}",
+            text(node, "node"),
+            text(node, "state")
+        ));
+    }
     for gone in slot["quarantined"].as_array().map(Vec::as_slice).unwrap_or_default() {
         let digest = short(&text(gone, "digest"));
         let (at, reason) = (text(gone, "at"), text(gone, "reason"));

@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::super::lanes::Lanes;
 use crate::delivery::shaping::lookup_slots::LookupSlots;
 use crate::delivery::shaping::unresolved_domains::UnresolvedDomains;
 use crate::id::MessageId;
+use crate::nodes::Membership;
 use crate::store::records::{LaneKind, Settlement};
 
 /// What the worker's tasks report to it.
@@ -26,10 +27,16 @@ pub struct UnderWay {
     pub unresolved: UnresolvedDomains,
     pub sandbox: Lanes,
     pub domains: Lanes,
+    /// Told when this node's shares change.
+    changes: watch::Receiver<u64>,
 }
 
 impl UnderWay {
-    pub fn new(tell: mpsc::Sender<Event>, ended: mpsc::Sender<Settlement>) -> Self {
+    pub fn new(
+        tell: mpsc::Sender<Event>,
+        ended: mpsc::Sender<Settlement>,
+        changes: watch::Receiver<u64>,
+    ) -> Self {
         Self {
             tell,
             ended,
@@ -38,6 +45,17 @@ impl UnderWay {
             unresolved: UnresolvedDomains::default(),
             sandbox: Lanes::new(LaneKind::Sandbox),
             domains: Lanes::new(LaneKind::Domains),
+            changes,
+        }
+    }
+
+    /// Keeps to the lanes of this node where its shares have changed.
+    pub fn follow(&mut self, membership: &Membership) {
+        if self.changes.has_changed().unwrap_or_default() {
+            self.changes.mark_unchanged();
+            let held = membership.held();
+            self.sandbox.follow(&held);
+            self.domains.follow(&held);
         }
     }
 

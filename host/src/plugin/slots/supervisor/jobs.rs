@@ -25,7 +25,9 @@ use crate::plugin::runtime::log::SlotLog;
 use crate::plugin::runtime::stage::Stage;
 use crate::plugin::slots::files::{Contents, Directory};
 use crate::plugin::slots::plugins::Plugins;
-use crate::plugin::slots::state::{SlotState, StateDirectory, Stored};
+use crate::plugin::slots::shared::Given;
+use crate::plugin::slots::slot_store::SlotStore;
+use crate::plugin::slots::state::{SlotState, Stored};
 use crate::plugin::slots::status::Statuses;
 use crate::plugin::slots::table::FailureReport;
 
@@ -40,8 +42,11 @@ const SPARE_COMPONENTS: usize = 8;
 /// What came of work.
 #[derive(Debug)]
 pub enum JobOutcome {
-    /// The files are as they were when the active version was read.
-    Unchanged,
+    /// The files are as they were when the active version was read, or as a node has found them before.
+    Unchanged {
+        /// Their fingerprint, where nodes share the slot.
+        found: Option<String>,
+    },
     /// Newer work took its place.
     Superseded,
     /// Components that nothing names any more are gone.
@@ -50,6 +55,8 @@ pub enum JobOutcome {
     Gone,
     /// A component came as far as it could.
     LoadedCandidate(Box<LoadedCandidate>),
+    /// A version that other nodes run, or are about to, was loaded, or cannot be.
+    LoadedVersion(Box<LoadedVersion>),
     /// All shadow calls were made.
     Shadowed,
     /// It is known who is to blame for a failed call.
@@ -68,10 +75,38 @@ pub enum JobOutcome {
 pub struct LoadedCandidate {
     /// Its digest, where it could be read.
     pub digest: Option<String>,
+    /// What the files gave to a slot that nodes share, and their fingerprint.
+    pub given: Option<Given>,
+    pub found: Option<String>,
     /// The slot's state with the revision of its settings.
     pub state: SlotState,
     /// A generation and what would change, or why not.
     pub result: Result<(PluginVersion, Impact), LoadError>,
+}
+
+/// A version that was validated on another node.
+#[derive(Debug)]
+pub struct LoadedVersion {
+    pub version: Stored,
+    pub result: Result<InstalledPlugin, LoadError>,
+}
+
+/// What a candidate is made of.
+#[derive(Debug)]
+pub enum Source {
+    /// The slot's files.
+    Files,
+    /// The slot's files on a node that shares the slot with others.
+    Drop {
+        /// What the slot was given before: what the files lack is as it was.
+        before: Given,
+        /// Fingerprints of files that nodes have found before.
+        known: Vec<String>,
+        /// Whether the node has just started: files that were found before are no new ones then.
+        is_first: bool,
+    },
+    /// What a slot was given that nodes share.
+    Given(Given),
 }
 
 /// The pipeline of one candidate: wait until its files are stable, read the settings, check the quarantine, validate,
@@ -81,11 +116,12 @@ pub struct CandidateLoad {
     pub work: u64,
     pub newest: Arc<AtomicU64>,
     pub settling: Arc<Settling>,
+    pub source: Source,
     pub directory: Directory,
     pub max_bytes: u64,
     pub validator: Validator,
     pub statuses: Statuses,
-    pub state_directory: StateDirectory,
+    pub slot_store: SlotStore,
     pub log: SlotLog,
     pub state: SlotState,
     pub active: Option<PluginVersion>,
@@ -99,25 +135,81 @@ pub struct CandidateLoad {
 impl CandidateLoad {
     /// Reads the slot's files until they stand still, and takes them as far as they go.
     pub async fn run(mut self) -> JobOutcome {
-        let contents = match self.read_until_stable().await {
+        let contents = match &self.source {
+            Source::Files | Source::Drop { .. } => {
+                self.read_until_stable().await.map_err(LoadError::from)
+            }
+            Source::Given(given) => {
+                // It waits for no files: files that come now begin an examination of their own.
+                while !self.settling.ends_at(self.settling.changes()) {}
+                self.contents_of(given).await
+            }
+        };
+        let mut contents = match contents {
             Ok(Some(contents)) => contents,
             Ok(None) => return JobOutcome::Gone,
-            Err(error) => return self.ended(None, Err(error.into())),
+            Err(error) => return self.unread(None, error),
         };
+        let mut found = None;
+        if let Source::Drop { before, known, is_first } = &self.source {
+            let files = Given::of(&contents);
+            let fingerprint = files.fingerprint();
+            if *is_first && known.contains(&fingerprint) {
+                return JobOutcome::Unchanged { found: None };
+            }
+            found = Some(fingerprint);
+            contents = match self.completed(contents, files.over(before.clone())).await {
+                Ok(contents) => contents,
+                Err(error) => return self.unread(found, error),
+            };
+        }
         let digest = contents.component.as_ref().map(|it| it.digest().to_owned());
         if !self.ignore_quarantine && self.is_active(&contents, digest.as_deref()) {
-            return JobOutcome::Unchanged;
+            return JobOutcome::Unchanged { found };
+        }
+        let given = found.as_ref().map(|_| Given::of(&contents));
+        if let (Some(_), Some(component)) = (&given, &contents.component) {
+            // The slot will name it, whatever comes of its examination.
+            self.keep(component).await;
         }
         let result = self.examine(contents).await;
-        self.ended(digest, result)
+        JobOutcome::LoadedCandidate(Box::new(LoadedCandidate {
+            digest,
+            given,
+            found,
+            state: self.state,
+            result,
+        }))
     }
 
-    fn ended(
-        self,
-        digest: Option<String>,
-        result: Result<(PluginVersion, Impact), LoadError>,
-    ) -> JobOutcome {
-        JobOutcome::LoadedCandidate(Box::new(LoadedCandidate { digest, state: self.state, result }))
+    fn unread(self, found: Option<String>, error: LoadError) -> JobOutcome {
+        let (digest, given, state) = (None, None, self.state);
+        let result = Err(error);
+        JobOutcome::LoadedCandidate(Box::new(LoadedCandidate {
+            digest,
+            given,
+            found,
+            state,
+            result,
+        }))
+    }
+
+    /// What a slot was given that nodes share; none where that was nothing.
+    async fn contents_of(&self, given: &Given) -> Result<Option<Contents>, LoadError> {
+        let nothing = Contents { component: None, config: None, signature: None };
+        let contents = self.completed(nothing, given.clone()).await?;
+        Ok((!contents.is_empty()).then_some(contents))
+    }
+
+    /// The contents of files with what they lack.
+    async fn completed(&self, files: Contents, given: Given) -> Result<Contents, LoadError> {
+        let component = match (files.component, &given.digest) {
+            (None, Some(digest)) => {
+                Some(self.slot_store.load(digest).await.ok_or_else(|| LoadError::Lost)?)
+            }
+            (component, _) => component,
+        };
+        Ok(Contents { component, config: given.config, signature: given.signature })
     }
 
     /// The same files twice in a row, and no change reported between; none where they are gone.
@@ -177,7 +269,8 @@ impl CandidateLoad {
         let progress = |stage| self.advance_to(stage);
         let validated =
             self.validator.validate(&candidate, self.log.clone(), Some(&cases), &progress).await?;
-        if let Some(component) = candidate.component {
+        // Where nodes share the slot, it was kept before anything named it.
+        if let (Source::Files, Some(component)) = (&self.source, &candidate.component) {
             self.keep(component).await;
         }
         if !self.advance_to(Stage::Impact) {
@@ -213,12 +306,10 @@ impl CandidateLoad {
     }
 
     /// Without its bytes a component is not there at the next start; it can run all the same.
-    async fn keep(&self, component: Artifact) {
-        let state_directory = self.state_directory.clone();
-        let result = tokio::task::spawn_blocking(move || state_directory.keep(&component)).await;
-        if let Ok(Err(error)) = result {
+    async fn keep(&self, component: &Artifact) {
+        if let Err(error) = self.slot_store.keep(component).await {
             let slot = &self.slot;
-            tracing::warn!(%slot, %error, "cannot write a plugin component to the data directory; the component runs now, and is missing after a restart");
+            tracing::warn!(%slot, %error, "cannot keep a plugin component; the component runs now, and is missing after a restart");
         }
     }
 
@@ -234,6 +325,13 @@ impl CandidateLoad {
     }
 }
 
+/// Loads a version that was validated on another node: fetches it, verifies its digest and its signature, compiles and
+/// configures it, and has it test itself.
+pub async fn load(plugins: &Plugins, slot: &SlotName, version: Stored) -> JobOutcome {
+    let result = plugins.make_again(slot, &version).await;
+    JobOutcome::LoadedVersion(Box::new(LoadedVersion { version, result }))
+}
+
 /// Makes the calls of a shadow until all were made.
 pub async fn run_shadow_calls(mut calls: ShadowCalls) -> JobOutcome {
     while calls.next().await {}
@@ -242,16 +340,14 @@ pub async fn run_shadow_calls(mut calls: ShadowCalls) -> JobOutcome {
 
 /// Forgets components that neither a slot nor a recorded call names.
 pub async fn delete_unused_components(
-    state: StateDirectory,
+    slot_store: SlotStore,
     mut named: Vec<String>,
     evidence: Arc<dyn Evidence>,
 ) -> JobOutcome {
     match evidence.components().await {
         Ok(sampled) => {
             named.extend(sampled);
-            let tidied =
-                tokio::task::spawn_blocking(move || state.tidy(&named, SPARE_COMPONENTS)).await;
-            if let Err(error) = tidied {
+            if let Err(error) = slot_store.tidy(named, SPARE_COMPONENTS).await {
                 tracing::warn!(%error, "cannot delete unused plugin components; retrying after the next plugin change");
             }
         }

@@ -5,6 +5,7 @@ mod candidate;
 mod examination;
 mod plugin_version;
 mod saved;
+mod shared;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -467,6 +468,7 @@ impl Machine {
             candidate: self.candidate.status(),
             quarantined: self.state.quarantined.clone(),
             is_unsaved: self.saved.has_failed(),
+            nodes: Vec::new(),
         }
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::machine::{Cause, OrderedActivation};
+use super::machine::{Approval, Cause, OrderedActivation};
+use super::shared::Elsewhere;
 use super::{Jobs, SlotSupervisor, blocking};
 use crate::plugin::config::settings_file;
 use crate::plugin::config::slot::{Activation, SlotName};
@@ -12,7 +13,9 @@ use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::runtime::artifact::Artifact;
 use crate::plugin::runtime::schema;
 use crate::plugin::runtime::stage::Stage;
+use crate::plugin::slots::files::check_config_size;
 use crate::plugin::slots::orders::{Command, Order, OrderError};
+use crate::plugin::slots::shared::Given;
 use crate::plugin::slots::state::Asked;
 
 impl SlotSupervisor {
@@ -24,11 +27,15 @@ impl SlotSupervisor {
         evidence: &Arc<dyn Evidence>,
     ) {
         let Command { slot, order, seen, answer } = command;
-        let result = match self.check_seen(&slot, &order, seen.as_deref()) {
+        // An order is about what stands there now, whichever node has written it.
+        self.sync(work).await;
+        let mut result = match self.check_seen(&slot, &order, seen.as_deref()) {
             Ok(()) => self.carry_out(&slot, order, work, evidence).await,
             Err(error) => Err(error),
         };
-        self.save().await;
+        if self.save(work).await.contains(&slot) {
+            result = Err(OrderError::Changed(slot));
+        }
         // Whoever asked may have gone away.
         drop(answer.send(result));
     }
@@ -61,6 +68,7 @@ impl SlotSupervisor {
     ) -> Result<(), OrderError> {
         let is_known = self.machines.has(slot);
         match order {
+            Order::Refresh => {}
             Order::Install { component, signature, activation } => {
                 self.install(slot, component, signature, activation, work, evidence).await?;
             }
@@ -81,15 +89,17 @@ impl SlotSupervisor {
                 if self.machines.of(slot).active().is_none() {
                     return Err(OrderError::NothingBefore(slot.clone()));
                 }
+                self.check_loaded(slot)?;
                 self.roll_back(slot, "the operator rolled it back");
             }
             Order::Disable => {
                 self.machines.of(slot).disable();
+                self.forget_what_comes(slot);
                 tracing::warn!(%slot, "plugin disabled; a plugin with a broader binding serves its calls");
                 self.changed(slot);
             }
             Order::Shadow { calls } => {
-                if !self.shadow(slot, calls, work) {
+                if !self.shadow(slot, calls, work) && !self.shadow_elsewhere(slot, calls) {
                     return Err(OrderError::NothingToShadow(slot.clone()));
                 }
             }
@@ -106,7 +116,12 @@ impl SlotSupervisor {
         work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
-        let approval = match self.machines.of(slot).order_activation() {
+        let ordered = match self.activate_elsewhere(slot) {
+            Elsewhere::Promoted => return Ok(()),
+            Elsewhere::Rejected => OrderedActivation::Examine(Approval::ByOperator),
+            Elsewhere::Nothing => self.machines.of(slot).order_activation(),
+        };
+        let approval = match ordered {
             OrderedActivation::Activate(version) => {
                 self.activate(slot, *version);
                 return Ok(());
@@ -117,6 +132,9 @@ impl SlotSupervisor {
         let active = self.machines.of(slot).active().map(|it| it.plugin.clone());
         if active.is_none_or(|it| self.machines.check_binding(&it).is_ok()) {
             self.machines.of(slot).enable();
+            if self.nodes.is_some() {
+                self.machines.of(slot).mark_unsaved();
+            }
         }
         self.publish(slot);
         self.examine(slot, Cause::Order(approval), work, evidence);
@@ -141,11 +159,22 @@ impl SlotSupervisor {
         let settings = settings_file::without_nulls(settings);
         let value = Value::Object(settings.clone());
         schema::check(active.manifest(), &value).map_err(OrderError::Settings)?;
-        let (directory, name) = (self.plugins.directory.clone(), slot.clone());
-        let before = blocking(move || directory.config(&name)).await.map_err(OrderError::Write)?;
+        let given = self.known(slot).map(|known| known.given.clone().unwrap_or_default());
+        let before = if let Some(given) = &given {
+            given.config.clone()
+        } else {
+            let (directory, name) = (self.plugins.directory.clone(), slot.clone());
+            blocking(move || directory.config(&name)).await.map_err(OrderError::Write)?
+        };
         // Without a file the slot runs the built-in plugin.
         let before = before.unwrap_or_else(|| format!("kind = \"{}\"\n", active.kind().as_str()));
         let text = settings_file::with_settings(slot, &before, &settings)?;
+        if let Some(given) = given {
+            check_config_size(slot, &text).map_err(OrderError::Write)?;
+            tracing::info!(%slot, "operator changed the settings of the plugin; validating them");
+            self.give(slot, Given { config: Some(text), ..given }, work, evidence);
+            return Ok(());
+        }
         let (directory, name) = (self.plugins.directory.clone(), slot.clone());
         let write = move || directory.configure(&name, &text);
         blocking(write).await.map_err(OrderError::Write)?;
@@ -164,13 +193,24 @@ impl SlotSupervisor {
         evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
         let (directory, name) = (self.plugins.directory.clone(), slot.clone());
-        let digest = Artifact::new(component.clone()).digest().to_owned();
+        let artifact = Artifact::new(component.clone());
+        let digest = artifact.digest().to_owned();
+        if let Some(known) = self.known(slot) {
+            let config = known.given.as_ref().and_then(|it| it.config.clone());
+            let given = Given { digest: Some(digest.clone()), signature, config };
+            // Before anything names it.
+            self.plugins.slot_store.keep(&artifact).await.map_err(OrderError::Write)?;
+            let asked = activation.map(|activation| Asked { digest, activation });
+            self.machines.of(slot).ask(asked);
+            self.give(slot, given, work, evidence);
+            return Ok(());
+        }
         // Saved before the file is there: a server that is stopped in between would find a component
         // that nobody has asked about.
         let asked = activation.map(|activation| Asked { digest, activation });
         self.machines.of(slot).ask(asked);
         self.changed(slot);
-        self.save().await;
+        self.save(work).await;
         let install = move || directory.install(&name, &component, signature.as_deref());
         blocking(install).await.map_err(OrderError::Write)?;
         self.scan(work, evidence).await;

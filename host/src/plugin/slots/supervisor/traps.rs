@@ -109,6 +109,10 @@ impl SlotSupervisor {
             self.machines.of(slot).drop_previous();
         }
         let machine = self.machines.of(slot);
+        // What runs here alone, until this node has loaded what the others run, says nothing of theirs.
+        if self.nodes.is_some() && !machine.is_in_step() {
+            return;
+        }
         let Some(gone) = machine.roll_back(reason, &at) else { return };
         let identity = gone.plugin.identity();
         let now = machine.active().map(|it| it.plugin.identity().digest.clone());
@@ -116,6 +120,7 @@ impl SlotSupervisor {
         let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
         tracing::error!(%slot, plugin, version, digest, reason, active = now, "plugin rolled back");
         self.emit(EventKind::RolledBack, &gone.plugin, reason);
+        self.forget_what_comes(slot);
         metrics::counter!("waxwing_plugin_rollbacks_total", "slot" => slot.to_string())
             .increment(1);
         self.changed(slot);

@@ -5,28 +5,30 @@ use std::borrow::Cow;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt as _, stream};
-use sqlx::postgres::{PgArguments, PgConnection, PgPool};
+use sqlx::postgres::{PgArguments, PgConnection};
 use sqlx::query::Query;
 use sqlx::{Arguments as _, AssertSqlSafe, Postgres as Driver};
 
 use super::super::arg::Arg;
 use super::super::purpose::Purpose;
 use super::super::row::Row;
+use super::super::writers::Writers;
+use super::pool::Server;
+use super::primary::Primary;
+use super::sqlstate::is_lost;
 use super::text;
-use super::tx::{Open, begin, code};
+use super::tx::{Open, begin};
 use crate::store::error::DriverError;
 
 /// How often a statement that is a transaction by itself is run where others are in its way.
 const TRIES: usize = 5;
-/// `serialization_failure` and `deadlock_detected`.
-const IN_THE_WAY: [&str; 2] = ["40001", "40P01"];
 
 /// What runs a statement.
 #[derive(Debug)]
 pub enum On<'a> {
-    Pool(&'a PgPool, Purpose),
+    Pool(&'a Server, Purpose),
     /// The statement is a transaction by itself.
-    Writer(&'a PgPool),
+    Writer(&'a Server, Writers),
     Tx(&'a mut Open),
 }
 
@@ -63,8 +65,8 @@ impl On<'_> {
     {
         Box::pin(async move {
             match self {
-                Self::Pool(pool, _) => run(&mut *pool.acquire().await?, statement, want).await,
-                Self::Writer(pool) => alone(pool, statement, want).await,
+                Self::Pool(server, _) => read(server, statement, want).await,
+                Self::Writer(server, writers) => alone(server, writers, statement, want).await,
                 Self::Tx(open) => {
                     let done = run(open.within()?, statement, want).await;
                     open.has_failed |= done.is_err();
@@ -85,8 +87,17 @@ impl Open {
             return stream::once(async { Err(DriverError::RolledBack) }).boxed();
         }
         let has_failed = &mut self.has_failed;
+        let given_up = Box::pin(self.primary.until_given_up());
         let rows = query(statement).fetch(&mut *self.tx);
-        rows.map(move |row| {
+        stream::unfold((rows, given_up), |(mut rows, mut given_up)| async move {
+            let row = tokio::select! {
+                biased;
+                row = rows.next() => row?,
+                error = &mut given_up => Err(error),
+            };
+            Some((row, (rows, given_up)))
+        })
+        .map(move |row| {
             *has_failed |= row.is_err();
             Ok(Row::Postgres(row?))
         })
@@ -94,45 +105,62 @@ impl Open {
     }
 }
 
+/// Runs a statement that reads. On a connection that turns out to be lost it has read nothing, and is run once more.
+async fn read(server: &Server, statement: Said<'_>, want: Want) -> Result<Done, DriverError> {
+    let once = || async {
+        let mut connection = server.acquire().await?;
+        run((&mut *connection, server.primary().as_ref()), statement, want).await
+    };
+    match once().await {
+        Err(DriverError::Pooled(error)) if is_lost(&error) => once().await,
+        done => done,
+    }
+}
+
 /// Runs a statement that is a transaction by itself, under the lock of those who write.
-async fn alone(pool: &PgPool, statement: Said<'_>, want: Want) -> Result<Done, DriverError> {
+async fn alone(
+    server: &Server,
+    writers: Writers,
+    statement: Said<'_>,
+    want: Want,
+) -> Result<Done, DriverError> {
     let mut tries = 1;
     loop {
         let done = async {
-            let mut open = begin(pool).await?;
+            let mut open = begin(server, writers).await?;
             let done = run(open.within()?, statement, want).await?;
             open.commit().await.map(|()| done)
         };
         match done.await {
-            Err(DriverError::Pooled(error)) if tries < TRIES && is_in_the_way(&error) => tries += 1,
+            Err(error) if tries < TRIES && error.is_in_the_way() => tries += 1,
             done => return done,
         }
     }
 }
 
-fn is_in_the_way(error: &sqlx::Error) -> bool {
-    code(error).is_some_and(|it| IN_THE_WAY.contains(&&*it))
-}
-
 async fn run(
-    connection: &mut PgConnection,
+    (connection, primary): (&mut PgConnection, &Primary),
     statement: Said<'_>,
     want: Want,
 ) -> Result<Done, DriverError> {
     let query = query(statement);
-    Ok(match want {
-        Want::Rows => {
-            let rows = query.fetch_all(connection).await?.into_iter().map(Row::Postgres).collect();
-            Done { rows, written: 0 }
-        }
-        Want::FirstRow => {
-            let row = query.fetch_optional(connection).await?;
-            Done { rows: row.into_iter().map(Row::Postgres).collect(), written: 0 }
-        }
-        Want::Number => {
-            Done { rows: Vec::new(), written: query.execute(connection).await?.rows_affected() }
-        }
-    })
+    let done = async {
+        Ok::<_, sqlx::Error>(match want {
+            Want::Rows => {
+                let rows = query.fetch_all(connection).await?;
+                Done { rows: rows.into_iter().map(Row::Postgres).collect(), written: 0 }
+            }
+            Want::FirstRow => {
+                let row = query.fetch_optional(connection).await?;
+                Done { rows: row.into_iter().map(Row::Postgres).collect(), written: 0 }
+            }
+            Want::Number => {
+                let written = query.execute(connection).await?.rows_affected();
+                Done { rows: Vec::new(), written }
+            }
+        })
+    };
+    Ok(primary.unless_given_up(done).await?)
 }
 
 fn query(statement: Said<'_>) -> Query<'static, Driver, PgArguments> {
@@ -193,7 +221,9 @@ pub async fn insert<'a, const COLUMNS: usize>(
     }
     let numbers: Vec<String> = (1..=COLUMNS).map(|it| format!("${it}")).collect();
     let text = format!("{into} SELECT * FROM unnest({}){then}", numbers.join(", "));
-    let inserted = sqlx::query_with(AssertSqlSafe(text), arguments).execute(open.within()?).await;
+    let (connection, primary) = open.within()?;
+    let insert = sqlx::query_with(AssertSqlSafe(text), arguments).execute(connection);
+    let inserted = primary.unless_given_up(insert).await;
     open.has_failed |= inserted.is_err();
     inserted?;
     Ok(())

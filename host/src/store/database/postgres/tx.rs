@@ -1,16 +1,22 @@
 //! Transactions on PostgreSQL.
 
-use sqlx::postgres::{PgConnection, PgPool};
+use std::sync::Arc;
+
+use sqlx::postgres::PgConnection;
 use sqlx::{Postgres as Driver, Transaction};
 
+use super::super::writers::Writers;
+use super::pool::Server;
+use super::primary::Primary;
+use super::sqlstate::code;
 use crate::store::error::DriverError;
 
-/// `query_canceled`: the time of a list is over.
-pub const CANCELED: &str = "57014";
 /// The isolation level is said: a database or a user may have another one as their default.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
-/// The lock of those who write, within one database.
-const LOCK: &str = "SELECT pg_advisory_xact_lock(7023767254913049)";
+/// The lock of those who write, within one database. Whoever asks for it waits behind those who asked before, however
+/// little the two would be in each other's way: who wants it alone comes to it under any load (decision 0067).
+const ALONE: &str = "SELECT pg_advisory_xact_lock(7023767254913049)";
+const BESIDE: &str = "SELECT pg_advisory_xact_lock_shared(7023767254913049)";
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// A transaction that is open.
@@ -19,20 +25,29 @@ pub struct Open {
     pub(super) tx: Transaction<'static, Driver>,
     /// One of its statements failed: PostgreSQL answers its COMMIT with a rollback, and with no error.
     pub(super) has_failed: bool,
+    pub(super) primary: Arc<Primary>,
+    /// Whether nobody else writes while it does.
+    pub is_alone: bool,
 }
 
-/// Begins a transaction that writes, alone among all that do.
-pub async fn begin(pool: &PgPool) -> Result<Open, DriverError> {
-    let mut tx = pool.begin_with(BEGIN).await?;
+/// Begins a transaction that writes.
+pub async fn begin(server: &Server, writers: Writers) -> Result<Open, DriverError> {
+    let mut tx = server.begin(BEGIN).await?;
+    let lock = match writers {
+        Writers::Alone => ALONE,
+        Writers::Beside => BESIDE,
+    };
     // Not in one message with the BEGIN: whoever gives up waiting for the lock would leave a connection behind of which
     // the driver does not know that it is within a transaction.
-    sqlx::query(LOCK).execute(&mut *tx).await?;
-    Ok(Open { tx, has_failed: false })
+    let primary = Arc::clone(server.primary());
+    primary.unless_given_up(sqlx::query(lock).execute(&mut *tx)).await?;
+    Ok(Open { tx, has_failed: false, primary, is_alone: writers == Writers::Alone })
 }
 
 /// Begins one that only reads one state of the database.
-pub async fn snapshot(pool: &PgPool) -> Result<Open, DriverError> {
-    Ok(Open { tx: pool.begin_with(SNAPSHOT).await?, has_failed: false })
+pub async fn snapshot(server: &Server) -> Result<Open, DriverError> {
+    let primary = Arc::clone(server.primary());
+    Ok(Open { tx: server.begin(SNAPSHOT).await?, has_failed: false, primary, is_alone: false })
 }
 
 impl Open {
@@ -41,7 +56,8 @@ impl Open {
         if self.has_failed {
             return Err(DriverError::RolledBack);
         }
-        self.tx.commit().await.map_err(|error| {
+        let Self { tx, primary, .. } = self;
+        primary.unless_given_up(tx.commit()).await.map_err(|error| {
             // A SQLSTATE means that COMMIT failed, as by a deferred constraint, and nothing was written. Class 57 is the
             // exception: a server that shuts down may have written the transaction before.
             if code(&error).is_some_and(|it| !it.starts_with("57")) {
@@ -53,16 +69,16 @@ impl Open {
     }
 
     pub async fn rollback(self) -> Result<(), DriverError> {
-        Ok(self.tx.rollback().await?)
+        let Self { tx, primary, .. } = self;
+        Ok(primary.unless_given_up(tx.rollback()).await?)
     }
 
-    /// Its connection, as long as none of its statements has failed.
-    pub fn within(&mut self) -> Result<&mut PgConnection, DriverError> {
-        if self.has_failed { Err(DriverError::RolledBack) } else { Ok(&mut *self.tx) }
+    /// Its connection, as long as none of its statements has failed, and the primary that it is to.
+    pub fn within(&mut self) -> Result<(&mut PgConnection, &Primary), DriverError> {
+        if self.has_failed {
+            Err(DriverError::RolledBack)
+        } else {
+            Ok((&mut *self.tx, &self.primary))
+        }
     }
-}
-
-/// The SQLSTATE of an error.
-pub fn code(error: &sqlx::Error) -> Option<String> {
-    error.as_database_error().and_then(sqlx::error::DatabaseError::code).map(Into::into)
 }

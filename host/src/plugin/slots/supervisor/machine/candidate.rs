@@ -132,6 +132,7 @@ impl Pending {
     fn status(&self) -> CandidateStatus {
         let identity = self.version.plugin.identity();
         CandidateStatus {
+            node: None,
             digest: Some(identity.digest.clone()),
             settings_revision: Some(identity.settings_revision),
             name: Some(format!("{} {}", identity.name, identity.version)),

@@ -1,0 +1,44 @@
+//! `[node]`: this server among those that share a database.
+
+use serde::{Deserialize, Serialize};
+
+use super::violations::Violations;
+
+/// `[node]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Node {
+    /// What `waxwing nodes` calls this server; the name of the machine if it is left out.
+    pub name: Option<String>,
+    /// How often a server on PostgreSQL says that it lives, in seconds.
+    pub renew_s: u64,
+    /// For how many seconds the others then count on it: so long nobody does its work after it died. The same on all
+    /// nodes.
+    pub hold_s: u64,
+}
+
+impl Node {
+    pub(super) fn check(&self, violations: &mut Violations<'_>) {
+        let is_name = |it: &String| {
+            (1..=100).contains(&it.chars().count()) && !it.chars().any(char::is_control)
+        };
+        violations.must(
+            self.name.as_ref().is_none_or(is_name),
+            "node.name: 1 to 100 characters, none of them a control character",
+        );
+        violations.must((1..=60).contains(&self.renew_s), "node.renew_s: 1 to 60");
+        // A bound that is itself broken is named alone.
+        let renew_s = self.renew_s.clamp(1, 60);
+        violations.must_with(
+            &["node.renew_s"],
+            (3 * renew_s..=600).contains(&self.hold_s),
+            "node.hold_s: at least three times node.renew_s, at most 600",
+        );
+    }
+}
+
+impl Default for Node {
+    fn default() -> Self {
+        Self { name: None, renew_s: 3, hold_s: 15 }
+    }
+}

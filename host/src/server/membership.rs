@@ -1,0 +1,300 @@
+//! This server as one of the nodes that share a database: it registers, renews its time, and leaves. With a file there
+//! is one node, and it registers and leaves only.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::data_dir::{DataDir, DataDirError};
+use super::tasks::Tasks;
+use crate::clock::Clock;
+use crate::config;
+use crate::delivery::queue::retry_schedule::interrupted;
+use crate::id::NodeId;
+use crate::nodes::{Membership, Placed, moves};
+use crate::store::{
+    NodePhase, NodeRecord, NodeTime, Registered, Renewal, Renewed, Store, StoreError,
+};
+
+/// The pause after a renewal that failed.
+const RETRY: Duration = Duration::from_secs(1);
+/// How long the last word of a node that stops may take.
+const LEAVE_TIME: Duration = Duration::from_secs(5);
+/// A clock that is so far from the database's delays what another node has planned.
+const LARGE_SKEW_MS: i64 = 2_000;
+
+/// Why this server is no node.
+#[derive(Debug, thiserror::Error)]
+pub enum MembershipError {
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Renewal(#[from] RenewalError),
+}
+
+/// Why the time of this node was not renewed.
+#[derive(Debug, thiserror::Error)]
+pub enum RenewalError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the database did not answer within {} s", .0.as_secs())]
+    Late(Duration),
+}
+
+/// This server, from its start to its end.
+#[derive(Debug)]
+pub struct Node {
+    record: NodeRecord,
+    store: Store,
+    clock: Clock,
+    /// None where the node is alone.
+    times: Option<Times>,
+    membership: Arc<Membership>,
+    draining: CancellationToken,
+    /// One renewal at a time: the last one that began is the last one that counts.
+    renewing: Mutex<LastRenewal>,
+}
+
+/// A node that renews its time by itself.
+#[derive(Debug, Clone)]
+pub struct RunningNode {
+    pub node: Arc<Node>,
+    tasks: Tasks,
+    stop: CancellationToken,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    every: Duration,
+    hold: Duration,
+}
+
+/// What was logged last.
+#[derive(Debug, Default)]
+struct LastRenewal {
+    has_skew: bool,
+    has_failed: bool,
+}
+
+impl Node {
+    /// Registers this server, and gets its shares. What an earlier start of it had under way is given back.
+    pub async fn join(
+        config: &config::Node,
+        data: &DataDir,
+        store: &Store,
+        clock: &Clock,
+    ) -> Result<(Arc<Self>, Registered), MembershipError> {
+        let now = clock.now();
+        let times = (!store.has_file()).then(|| Times {
+            every: Duration::from_secs(config.renew_s),
+            hold: Duration::from_secs(config.hold_s),
+        });
+        let node = Self {
+            record: NodeRecord {
+                id: NodeId::new(now),
+                name: config.name.clone().unwrap_or_else(machine),
+                directory: data.identity()?,
+                version: env!("CARGO_PKG_VERSION"),
+            },
+            store: store.clone(),
+            clock: clock.clone(),
+            times,
+            membership: Arc::new(times.map_or_else(Membership::default, |_| Membership::joining())),
+            draining: CancellationToken::new(),
+            renewing: Mutex::default(),
+        };
+        let time = times.map_or(NodeTime::Alone, |it| NodeTime::Renewed(it.hold));
+        let registered = store.register_node(&node.record, time, now, interrupted).await?;
+        if let Some(times) = times
+            && let Err(error) = node.renew(times).await
+        {
+            node.leave().await;
+            return Err(error.into());
+        }
+        if times.is_some() {
+            tracing::info!(
+                node = node.record.name, node_id = %node.record.id, others = registered.others,
+                "registered as a node of the database"
+            );
+        }
+        Ok((Arc::new(node), registered))
+    }
+
+    #[must_use]
+    pub fn id(&self) -> NodeId {
+        self.record.id
+    }
+
+    #[must_use]
+    pub fn membership(&self) -> &Arc<Membership> {
+        &self.membership
+    }
+
+    /// Renews the node's time until `stop`.
+    async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let Some(times) = self.times else { return };
+        let mut pause = times.every;
+        while !stop.is_cancelled() {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(pause) => {
+                    let renewed = self.renew(times).await;
+                    pause = if renewed.is_ok() { times.every } else { times.every.min(RETRY) };
+                }
+            }
+        }
+    }
+
+    /// Gives this node's shares to others, where there are some; it goes on renewing for what it has begun.
+    pub async fn drain(&self) {
+        self.draining.cancel();
+        if let Some(times) = self.times {
+            // A failure is in the log, and the next renewal says the same.
+            drop(self.renew(times).await);
+        }
+    }
+
+    /// Leaves: what could not be finished is given back to whoever is there, or comes next.
+    pub async fn leave(&self) {
+        let left = self.store.leave_node(self.record.id, self.clock.now(), interrupted);
+        match tokio::time::timeout(LEAVE_TIME, left).await {
+            Ok(Ok(0)) => {}
+            Ok(Ok(unfinished)) => {
+                tracing::warn!(
+                    count = unfinished,
+                    "deliveries were interrupted by the stop; they are due again"
+                );
+            }
+            Ok(Err(error)) => {
+                tracing::error!(%error, "this node could not leave the database; others count on it until its time is over");
+            }
+            Err(_) => {
+                tracing::error!(
+                    "this node could not leave the database in time; others count on it until its time is over"
+                );
+            }
+        }
+    }
+
+    async fn renew(&self, times: Times) -> Result<(), RenewalError> {
+        let mut last = self.renewing.lock().await;
+        // Before the database looks at its own clock: this node's time ends no later than the database says.
+        let begun = Instant::now();
+        let renewed = tokio::time::timeout(times.hold, self.try_to_renew(times)).await;
+        let (renewed, skew_ms) = match renewed.map_err(|_| RenewalError::Late(times.hold)) {
+            Ok(Ok(renewed)) => renewed,
+            Ok(Err(error)) | Err(error) => {
+                if !self.membership.is_in_time() && !last.has_failed {
+                    last.has_failed = true;
+                    tracing::error!(%error, "this node has lost the database: it begins no delivery and is not ready until it has the database again");
+                } else {
+                    tracing::warn!(%error, "this node could not renew its time in the database; retrying");
+                }
+                return Err(error);
+            }
+        };
+        self.membership.renewed(&renewed.shares, renewed.live, begun + times.hold);
+        last.log(&renewed, skew_ms);
+        let shares = u32::try_from(renewed.shares.len()).unwrap_or(u32::MAX);
+        metrics::gauge!("waxwing_nodes").set(f64::from(renewed.live));
+        metrics::gauge!("waxwing_node_shares").set(f64::from(shares));
+        Ok(())
+    }
+
+    /// Answers also how many milliseconds this node's clock is ahead.
+    async fn try_to_renew(&self, times: Times) -> Result<(Renewed, i64), RenewalError> {
+        let before = self.clock.now();
+        let theirs = self.store.database_clock().await?;
+        let now = self.clock.now();
+        let middle = before.millis().midpoint(now.millis());
+        let skew_ms = middle.saturating_sub(theirs.millis());
+        let phase =
+            if self.draining.is_cancelled() { NodePhase::Draining } else { NodePhase::Live };
+        let renewal = Renewal { time: times.hold, phase, skew_ms };
+        let own = self.record.id;
+        let moves = |live: &[NodeId], placed: &[Placed]| moves(own, live, placed);
+        let renewed = self.store.renew_node(&self.record, renewal, now, interrupted, moves);
+        Ok((renewed.await?, skew_ms))
+    }
+}
+
+impl RunningNode {
+    /// Begins to renew. A panic cancels `broken`.
+    #[must_use]
+    pub fn start(node: Arc<Node>, broken: CancellationToken) -> Self {
+        let (tasks, stop) = (Tasks::critical(broken), CancellationToken::new());
+        tasks.start("node", Arc::clone(&node).run(stop.clone()));
+        Self { node, tasks, stop }
+    }
+
+    /// Renews no more, and leaves.
+    pub async fn end(&self) {
+        self.stop.cancel();
+        self.tasks.finish().await;
+        self.node.leave().await;
+    }
+}
+
+impl LastRenewal {
+    fn log(&mut self, renewed: &Renewed, skew_ms: i64) {
+        if std::mem::take(&mut self.has_failed) {
+            tracing::info!("this node has the database again");
+        }
+        for node in &renewed.ended {
+            tracing::warn!(
+                node,
+                released = renewed.recovered,
+                "a node was not seen for as long as it may be silent; its shares go to other nodes, and what it had under \
+                 way is due again"
+            );
+        }
+        let has_skew = skew_ms.abs() > LARGE_SKEW_MS;
+        if has_skew && !self.has_skew {
+            tracing::warn!(
+                skew_ms,
+                "the clock of this machine differs from that of the database; let both follow the same time servers"
+            );
+        }
+        self.has_skew = has_skew;
+    }
+}
+
+/// The name of this machine.
+fn machine() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Node as Setting;
+    use crate::store::NodeState;
+
+    #[tokio::test]
+    async fn the_server_of_a_file_is_a_node_that_has_everything() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let data = DataDir::open(directory.path()).expect("opened");
+        let store = Store::open(&data.database().expect("made")).await.expect("opens");
+        let setting = Setting { name: Some("mx-1".to_owned()), ..Setting::default() };
+        for _ in 0..2 {
+            let joined = Node::join(&setting, &data, &store, &Clock::system()).await;
+            let (node, registered) = joined.expect("registered");
+            assert_eq!(registered.others, 0);
+            assert!(node.membership().is_in_time() && node.membership().held().shares().is_none());
+            let rows = store.nodes().await.expect("readable");
+            let [row] = rows.as_slice() else { panic!("{rows:?}") };
+            assert_eq!((row.id, row.name.as_str(), row.shares), (node.id(), "mx-1", 64));
+            assert_eq!(row.state, NodeState::Live);
+        }
+        let (node, _) =
+            Node::join(&setting, &data, &store, &Clock::system()).await.expect("registered");
+        node.drain().await;
+        node.leave().await;
+        let rows = store.nodes().await.expect("readable");
+        assert_eq!(rows.iter().map(|it| it.state).collect::<Vec<_>>(), [NodeState::Gone]);
+    }
+}

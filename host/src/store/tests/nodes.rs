@@ -1,0 +1,201 @@
+//! Nodes, their shares, and what becomes of the leases of a node that is gone.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::nodes::{Held, Membership, Placed, Share, moves};
+use crate::store::{NodePhase, NodeState, Registered, Renewal, Renewed};
+
+const HOUR: Duration = Duration::from_hours(1);
+
+pub fn node(name: &str) -> NodeRecord {
+    NodeRecord {
+        id: NodeId::new(NOW),
+        name: name.to_owned(),
+        directory: format!("directory of {name}"),
+        version: "1",
+    }
+}
+
+async fn register(store: &Store, node: &NodeRecord, time: Duration) -> Registered {
+    let time = NodeTime::Renewed(time);
+    store.register_node(node, time, NOW, interrupted).await.expect("registered")
+}
+
+async fn renew_as(store: &Store, node: &NodeRecord, phase: NodePhase) -> (Renewed, Arc<Held>) {
+    let renewal = Renewal { time: HOUR, phase, skew_ms: 7 };
+    let moves = |live: &[NodeId], placed: &[Placed]| moves(node.id, live, placed);
+    let renewed = store.renew_node(node, renewal, NOW, interrupted, moves).await.expect("renewed");
+    let membership = Membership::joining();
+    let until = std::time::Instant::now() + HOUR;
+    membership.renewed(&renewed.shares, renewed.live, until);
+    (renewed, membership.held())
+}
+
+async fn renew(store: &Store, node: &NodeRecord) -> (Renewed, Arc<Held>) {
+    renew_as(store, node, NodePhase::Live).await
+}
+
+/// Leases all that is due, as a node that believes to have these shares.
+async fn lease_by(store: &Store, node: &NodeRecord, held: &Held) -> Vec<Lease> {
+    let owner = node.id.to_string();
+    let by = Lessee { owner: &owner, shares: held.shares() };
+    let ids: Vec<MessageId> = store.all_due(NOW).await.iter().map(|it| it.message_id).collect();
+    let decide = |leases, facts: &LeaseFacts| at_lease::decide(leases, facts, NOW);
+    store.lease_decided(by, &ids, NOW, NOW.after(HOUR), decide).await.expect("leases")
+}
+
+async fn state(store: &Store, node: &NodeRecord) -> NodeState {
+    let rows = store.nodes().await.expect("readable");
+    rows.iter().find(|it| it.id == node.id).expect("it is there").state
+}
+
+async fn with_a_message() -> Fixture {
+    let fixture = Fixture::with_credits(10).await;
+    let job = fixture.job(1, 1).await;
+    fixture.commit(&[job]).await;
+    fixture
+}
+
+#[tokio::test]
+async fn only_an_earlier_start_of_a_node_loses_its_leases_to_the_next_one() {
+    let fixture = with_a_message().await;
+    let (store, first) = (&fixture.store, node("first"));
+    assert_eq!(register(store, &first, HOUR).await, Registered { recovered: 0, others: 0 });
+    let (_, held) = renew(store, &first).await;
+    assert_eq!(lease_by(store, &first, &held).await.len(), 1);
+
+    let other = node("other");
+    let moved = NodeRecord { directory: "a copy".to_owned(), ..node("first") };
+    for (node, others) in [(&other, 1), (&moved, 2)] {
+        assert_eq!(register(store, node, HOUR).await, Registered { recovered: 0, others });
+    }
+    let again = node("first");
+    assert_eq!(register(store, &again, HOUR).await, Registered { recovered: 1, others: 2 });
+    let names: Vec<String> =
+        store.nodes().await.expect("readable").into_iter().map(|it| it.name).collect();
+    assert_eq!(
+        names.iter().filter(|it| *it == "first").count(),
+        2,
+        "the earlier start is forgotten"
+    );
+    let alone = node("alone");
+    let registered = store.register_node(&alone, NodeTime::Alone, NOW, interrupted).await;
+    assert_eq!(registered.expect("registered").others, 0, "there is one at a time");
+}
+
+#[tokio::test]
+async fn a_node_leases_nothing_of_a_share_that_it_has_handed_over() {
+    let fixture = with_a_message().await;
+    let (store, first) = (&fixture.store, node("first"));
+    let share = Share::of_sandbox(fixture.account);
+    register(store, &first, HOUR).await;
+    let (all, earlier) = renew(store, &first).await;
+    assert_eq!((all.shares.len(), all.live), (64, 1));
+
+    // One that is to have the share of the message.
+    let second = loop {
+        let second = node("second");
+        if share.owner(&[first.id, second.id]) == Some(second.id) {
+            break second;
+        }
+    };
+    register(store, &second, HOUR).await;
+    let (nothing, _) = renew(store, &second).await;
+    assert!(nothing.shares.is_empty(), "the first one has all");
+    let (rest, now) = renew(store, &first).await;
+    let (own, seconds) = renew(store, &second).await;
+    assert_eq!((rest.shares.len() + own.shares.len(), rest.live), (64, 2));
+    assert!(own.shares.contains(&(share, 2)), "{own:?}");
+
+    for held in [&earlier, &now] {
+        assert!(lease_by(store, &first, held).await.is_empty(), "it is the other's");
+    }
+    let late = Membership::joining();
+    late.renewed(&[(share, 1)], 2, std::time::Instant::now() + HOUR);
+    assert!(lease_by(store, &second, &late.held()).await.is_empty(), "an epoch that is over");
+    assert_eq!(lease_by(store, &second, &seconds).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_node_past_its_time_leases_and_settles_nothing() {
+    let fixture = with_a_message().await;
+    let (store, dead, alive) = (&fixture.store, node("dead"), node("alive"));
+    register(store, &dead, HOUR).await;
+    let (_, held) = renew(store, &dead).await;
+    let leases = lease_by(store, &dead, &held).await;
+    let [lease] = leases.as_slice() else { panic!("{leases:?}") };
+    register(store, &alive, HOUR).await;
+    let late = sql("UPDATE nodes SET seen_until = 0 WHERE name = 'dead'");
+    assert_eq!(late.run(&store.db.writer).await.expect("written"), 1);
+    assert_eq!(state(store, &dead).await, NodeState::Late);
+    assert!(lease_by(store, &dead, &held).await.is_empty(), "its time is over");
+
+    let (taken, now) = renew(store, &alive).await;
+    assert_eq!((taken.shares.len(), taken.live, taken.recovered), (64, 1, 1), "{taken:?}");
+    assert_eq!(taken.ended, ["dead"]);
+    assert_eq!(state(store, &dead).await, NodeState::Gone);
+    let late = settled(lease, AfterAttempt::Delivered);
+    store.settle(&dead.id.to_string(), &[late], NOW).await.expect("runs");
+    let details = store.message(lease.message_id).await.expect("there");
+    assert_eq!(details.row.state, MessageState::Deferred, "it is not settled");
+    let again = lease_by(store, &alive, &now).await;
+    assert_eq!(again.iter().map(|it| it.attempt).collect::<Vec<_>>(), [2]);
+
+    let (back, _) = renew(store, &dead).await;
+    assert!(
+        back.shares.is_empty() && back.live == 2,
+        "it gets its shares from the other: {back:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_node_that_drains_gives_its_shares_away_and_finishes_its_leases() {
+    let fixture = with_a_message().await;
+    let (store, leaving, staying) = (&fixture.store, node("leaving"), node("staying"));
+    register(store, &leaving, HOUR).await;
+    let (_, held) = renew(store, &leaving).await;
+    let leases = lease_by(store, &leaving, &held).await;
+    let (alone, _) = renew_as(store, &leaving, NodePhase::Draining).await;
+    assert_eq!(alone.shares.len(), 64, "there is nobody to give them to");
+
+    register(store, &staying, HOUR).await;
+    let (given, _) = renew_as(store, &leaving, NodePhase::Draining).await;
+    assert!(given.shares.is_empty() && given.live == 1, "{given:?}");
+    let (taken, _) = renew(store, &staying).await;
+    assert_eq!((taken.shares.len(), taken.recovered), (64, 0), "its leases last");
+    let done = settled(&leases[0], AfterAttempt::Delivered);
+    store.settle(&leaving.id.to_string(), &[done], NOW).await.expect("settles");
+    let details = store.message(leases[0].message_id).await.expect("there");
+    assert_eq!(details.row.state, MessageState::Delivered);
+    assert_eq!(store.leave_node(leaving.id, NOW, interrupted).await.expect("it leaves"), 0);
+    assert_eq!(state(store, &leaving).await, NodeState::Gone);
+}
+
+#[tokio::test]
+async fn a_node_that_leaves_gives_back_what_it_could_not_finish() {
+    let fixture = with_a_message().await;
+    let (store, leaving) = (&fixture.store, node("leaving"));
+    register(store, &leaving, HOUR).await;
+    let (_, held) = renew(store, &leaving).await;
+    lease_by(store, &leaving, &held).await;
+    let shown = store.nodes().await.expect("readable");
+    assert_eq!((shown[0].leases, shown[0].skew_ms), (1, 7));
+    assert_eq!(store.leave_node(leaving.id, NOW, interrupted).await.expect("it leaves"), 1);
+    assert_eq!(store.all_due(NOW).await.len(), 1);
+}
+
+#[tokio::test]
+async fn nodes_with_other_tables_do_not_work_beside_each_other() {
+    let fixture = Fixture::with_credits(1).await;
+    let (store, first) = (&fixture.store, node("first"));
+    register(store, &first, HOUR).await;
+    let older = sql("UPDATE nodes SET migration = 1").run(&store.db.writer).await;
+    assert_eq!(older.expect("written"), 1);
+    let time = NodeTime::Renewed(HOUR);
+    let refused = store.register_node(&node("second"), time, NOW, interrupted).await;
+    let refused = refused.expect_err("refused").to_string();
+    assert!(refused.contains("the node first (Waxwing 1)"), "{refused}");
+    let again = register(store, &node("first"), HOUR).await;
+    assert_eq!(again.others, 0, "an earlier start of the node itself is over");
+}
