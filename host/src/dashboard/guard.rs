@@ -249,9 +249,11 @@ fn changes_account(parts: &Parts) -> bool {
 /// pages look is no change.
 async fn must_not_be_read_only(parts: &Parts, dashboard: &Dashboard) -> Result<(), Failure> {
     let path = parts.uri.path();
-    let begins = ["/login", "/logout", "/theme", "/app/account", "/app/acting/", "/app/verify"];
-    let is_kept = begins.iter().any(|it| path.starts_with(it))
-        || path.starts_with("/app/profile/sessions/")
+    let kept = ["/login", "/logout", "/theme", "/app/account", "/app/verify"];
+    let kept_below = ["/login/", "/app/acting/", "/app/profile/sessions/"];
+    let is_kept = kept.contains(&path)
+        || kept_below.iter().any(|it| path.starts_with(it))
+        || (path.starts_with("/ops/accounts/") && path.ends_with("/act"))
         || path.ends_with("/preview")
         || (path.starts_with("/app/templates/") && path.ends_with("/check"))
         || (path.starts_with("/ops/decisions/") && path.ends_with("/replay"));
