@@ -13,6 +13,8 @@ mod error;
 mod export;
 mod init;
 mod key;
+mod maintenance;
+mod master_key;
 mod message;
 mod migrate;
 mod nodes;
@@ -95,6 +97,12 @@ enum Command {
     /// Make, list, change, test and replay webhooks
     #[command(subcommand)]
     Webhook(webhook::WebhookCommand),
+    /// Refuse messages and changes for a while, and say why
+    #[command(subcommand)]
+    Maintenance(maintenance::MaintenanceCommand),
+    /// List and rotate the keys under which the server seals its secrets
+    #[command(subcommand)]
+    MasterKey(master_key::MasterKeyCommand),
     /// Print the completions of a shell: bash, zsh, fish and others
     Completions(shell::Completions),
     /// Write a manual page for each command
@@ -166,6 +174,8 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Top(it) => Box::pin(top::run(it)).await,
         Command::Suppression(command) => suppression::run(command).await,
         Command::Webhook(command) => Box::pin(webhook::run(command)).await,
+        Command::Maintenance(command) => Box::pin(maintenance::run(command)).await,
+        Command::MasterKey(command) => Box::pin(master_key::run(command)).await,
         Command::Completions(it) => shell::complete(&it, Cli::command()),
         Command::Man(it) => shell::manual(&it, Cli::command()),
         Command::Backup(backup) => backup::run(backup).await,

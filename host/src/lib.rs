@@ -8,6 +8,7 @@ pub mod id;
 pub mod domain;
 pub mod fair_share;
 pub mod nodes;
+pub mod trace;
 
 pub mod message;
 

@@ -29,6 +29,7 @@ mod init;
 mod keys;
 mod limits;
 mod mail;
+mod maintenance;
 mod management;
 mod messages;
 mod migrate;

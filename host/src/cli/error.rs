@@ -19,6 +19,7 @@ use crate::server::backup::BackupSetupError;
 use crate::server::data_dir::DataDirError;
 use crate::server::domain_checks::VerifierError;
 use crate::server::master_key::MasterKeyError;
+use crate::server::master_key::rotation::RotationError;
 use crate::server::restore::RestoreError;
 use crate::server::webhooks::WebhooksError;
 use crate::store::StoreError;
@@ -51,6 +52,8 @@ pub enum CliError {
         "{open} of {all} DNS records of this host cannot be seen as they should be; the list says what to do"
     )]
     HostRecords { open: usize, all: usize },
+    #[error(transparent)]
+    Rotation(#[from] RotationError),
     #[error(transparent)]
     Verifier(#[from] VerifierError),
     #[error(transparent)]

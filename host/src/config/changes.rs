@@ -17,6 +17,7 @@ use super::retention::Retention;
 use super::sections::{Config, Inbox, Log};
 use super::smtp::Smtp;
 use super::store::Store;
+use super::telemetry::Telemetry;
 use super::webhooks::Webhooks;
 
 /// Every section and every field stands in what this is given: with one that does not, it does not
@@ -41,7 +42,9 @@ macro_rules! differing_keys {
 
 impl Config {
     differing_keys! {
-        http: Http { listen, tls_listen, trusted_proxies, forwarded_header, metrics_listen }
+        http: Http {
+            listen, tls_listen, trusted_proxies, forwarded_header, metrics_listen, drain_seconds
+        }
         smtp: Smtp {
             enabled, listen_starttls, listen_tls, trusted_proxies, user_names, hostname, certificate,
             private_key, message_bytes, recipients, connections, connections_per_ip, memory_bytes,
@@ -92,6 +95,7 @@ impl Config {
             lists_per_second
         }
         log: Log { format, filter }
+        telemetry: Telemetry { otlp_endpoint }
     }
 
     /// This configuration with what a running server takes of another one: the limits of both listeners,

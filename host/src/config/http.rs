@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use super::listen::Listen;
+use super::violations::Violations;
 use crate::account::ip_network::IpNetwork;
 
 /// `[http]`
@@ -25,6 +26,15 @@ pub struct Http {
     /// Where `/metrics` and the details of `/readyz` are served: an address such as `127.0.0.1:9464`; `public`,
     /// which serves them at `http.listen` to everybody; or `off`.
     pub metrics_listen: MetricsListen,
+    /// Seconds for which the server goes on after SIGTERM as before, with 503 at `/readyz`, so that a load balancer
+    /// turns away before the listeners close. Then what is under way has its own 60 seconds.
+    pub drain_seconds: u64,
+}
+
+impl Http {
+    pub(super) fn check(&self, violations: &mut Violations<'_>) {
+        violations.must(self.drain_seconds <= 600, "http.drain_seconds: at most 600");
+    }
 }
 
 /// The header in which a reverse proxy names the client.
@@ -91,6 +101,7 @@ impl Default for Http {
             trusted_proxies: Vec::new(),
             forwarded_header: ForwardedHeader::default(),
             metrics_listen: MetricsListen::Off,
+            drain_seconds: 0,
         }
     }
 }

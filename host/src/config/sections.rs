@@ -20,6 +20,7 @@ use super::plugins::Plugins;
 use super::retention::Retention;
 use super::smtp::Smtp;
 use super::store::Store;
+use super::telemetry::Telemetry;
 use super::webhooks::Webhooks;
 
 /// All of it. Every key has a default.
@@ -62,6 +63,8 @@ pub struct Config {
     pub limits: Limits,
     /// The log.
     pub log: Log,
+    /// Where traces go.
+    pub telemetry: Telemetry,
 }
 
 /// `[inbox]`

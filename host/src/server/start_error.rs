@@ -45,6 +45,9 @@ pub enum StartError {
     /// The operating system does not give signals.
     #[error("signals cannot be received: {0}")]
     Signals(std::io::Error),
+    #[cfg(feature = "otlp")]
+    #[error("traces cannot be sent ([telemetry] otlp_endpoint): {0}")]
+    Traces(#[from] opentelemetry_otlp::ExporterBuildError),
     #[error("metrics cannot be collected: {0}")]
     Metrics(#[from] metrics_exporter_prometheus::BuildError),
 }

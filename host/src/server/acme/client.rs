@@ -149,7 +149,7 @@ impl AcmeClient {
                     }
                 }
                 Err(Error::Api(problem)) if problem.r#type.as_deref() != Some(UNKNOWN_ACCOUNT) => {
-                    tracing::info!(%problem, "the CA does not know the order of before any more; placing a new one");
+                    tracing::info!(error = %problem, "the CA does not know the order of before any more; placing a new one");
                 }
                 Err(error) => return Err(error.into()),
             }

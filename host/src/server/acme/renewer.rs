@@ -153,7 +153,7 @@ impl Renewer {
         let again = now.after(pause);
         self.trouble.tell(Some(format!("{error}. The server tries again at {again}")));
         tracing::error!(
-            %error, %until, %again, failures = self.failures,
+            %error, %until, next_attempt = %again, failures = self.failures,
             "no new certificate; the one that is shown stays (SIGHUP tries again at once)"
         );
         pause
@@ -196,13 +196,13 @@ impl Renewer {
                 if plan.window != Some(window) {
                     plan.window = Some(window);
                     plan.renew_at = window.moment(Chance::random());
-                    let at = plan.renew_at;
-                    tracing::info!(%at, "the CA suggests when to renew the certificate");
+                    let renew_at = plan.renew_at;
+                    tracing::info!(%renew_at, "the CA suggests when to renew the certificate");
                 }
             }
             Ok(None) => {}
             Err(error) => {
-                tracing::warn!(%error, at = %plan.renew_at, "the CA does not say when to renew; the plan stays");
+                tracing::warn!(%error, renew_at = %plan.renew_at, "the CA does not say when to renew; the plan stays");
             }
         }
     }
