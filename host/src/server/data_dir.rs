@@ -75,6 +75,8 @@ pub enum DataDirError {
     BadKey { path: PathBuf },
     #[error("another `waxwing master-key` changes {path} now; wait until it has ended")]
     KeysLocked { path: PathBuf },
+    #[error("a backup of the data directory {path} is being taken; wait until it has ended")]
+    BackedUp { path: PathBuf },
     /// Nobody but the operator makes what all nodes are to have.
     #[error(
         "the master key {path} of store.master_key_file is not there; copy master.key of the data directory of a \
@@ -195,6 +197,12 @@ impl DataDir {
         let path = self.master_key_path();
         let beside = beside(&path, "lock");
         lock_at(beside)?.ok_or(DataDirError::KeysLocked { path })
+    }
+
+    /// Keeps backups off while a master key leaves: one would have values that were sealed before, and the keys of after.
+    pub fn lock_backups(&self) -> Result<Lock, DataDirError> {
+        let beside_work = self.file(BACKUP_WORK).with_extension("lock");
+        lock_at(beside_work)?.ok_or_else(|| DataDirError::BackedUp { path: self.path.clone() })
     }
 
     /// None where another process has it.
@@ -419,17 +427,20 @@ impl DataDir {
         self.file(PLUGINS)
     }
 
-    /// What a backup of it holds; what is missing here is made by a start. Of plugins in a directory of their own a backup
-    /// has copies, too, and a restore puts them into this one.
+    /// What a backup of it holds; what is missing here is made by a start. Of a master key and of plugins that the
+    /// configuration keeps elsewhere a backup has copies, too, and a restore puts them into this one.
     pub fn backup_source(&self, own_plugins: Option<PathBuf>) -> Result<Source, DataDirError> {
         // Without it nothing that is sealed can be opened.
         self.master_key()?;
-        let files = [MASTER_KEY, PLUGIN_STATE, TLS, ACME].map(|name| (name, self.file(name)));
-        let plugins = (PLUGINS, own_plugins.unwrap_or_else(|| self.plugins()));
+        let files = [PLUGIN_STATE, TLS, ACME].map(|name| (name, self.file(name)));
+        let elsewhere = [
+            (MASTER_KEY, self.master_key_path()),
+            (PLUGINS, own_plugins.unwrap_or_else(|| self.plugins())),
+        ];
         Ok(Source {
             database: (DATABASE, self.file(DATABASE)),
             inbox: (INBOX, self.file(INBOX)),
-            files: files.into_iter().chain([plugins]).collect(),
+            files: files.into_iter().chain(elsewhere).collect(),
             work: self.file(BACKUP_WORK),
         })
     }

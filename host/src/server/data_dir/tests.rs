@@ -1,5 +1,7 @@
 use super::*;
-use crate::clock::Timestamp;
+use crate::backup::age::Identity;
+use crate::backup::{BackupError, Destination, ObjectStoreSettings, back_up};
+use crate::clock::{Clock, Timestamp};
 use crate::id::MessageId;
 use crate::store::seal::{Purpose, Seal};
 
@@ -114,4 +116,33 @@ fn new_keys_are_written_where_the_configuration_names_the_file() {
     data.write_master_keys(&keys).expect("written");
     assert_eq!(data.master_keys().expect("read"), keys);
     assert!(!data.file(MASTER_KEY).exists(), "there is no second file");
+}
+
+#[test]
+fn a_backup_has_the_master_key_that_the_configuration_names() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let key_file = directory.path().join("shared.key");
+    std::fs::write(&key_file, [7; 32]).expect("written");
+    let store = config::Store {
+        data_dir: directory.path().join("data"),
+        master_key_file: Some(key_file.clone()),
+        ..config::Store::default()
+    };
+    let data = DataDir::of(&store).expect("opened");
+    let source = data.backup_source(None).expect("there is a key");
+    assert!(source.files.contains(&(MASTER_KEY, key_file)), "{source:?}");
+    assert!(!data.file(MASTER_KEY).exists(), "there is no second key");
+}
+
+#[tokio::test]
+async fn no_backup_is_taken_while_a_master_key_leaves() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = DataDir::open(directory.path()).expect("opened");
+    let source = data.backup_source(None).expect("there is a key");
+    let _leaving = data.lock_backups().expect("free");
+    let to = directory.path().join("backups");
+    let to = Destination::new(to.to_str().expect("UTF-8"), &ObjectStoreSettings::default());
+    let recipients = [Identity::random().expect("made").recipient()];
+    let refused = back_up(&source, &to.expect("valid"), &recipients, &Clock::system()).await;
+    assert!(matches!(refused, Err(BackupError::UnderWay)), "{refused:?}");
 }

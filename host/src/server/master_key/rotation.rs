@@ -172,6 +172,7 @@ pub async fn drop_earlier(
     (haste, now): (Haste, Timestamp),
 ) -> Result<Vec<String>, RotationError> {
     let _alone = data.lock_keys()?;
+    let _without_backups = data.lock_backups()?;
     let _stopped = match haste {
         Haste::WhenUnneeded => None,
         Haste::AtOnce => Some(without_servers(data, store).await?),

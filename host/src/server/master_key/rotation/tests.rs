@@ -187,6 +187,19 @@ async fn a_key_goes_at_once_only_while_no_server_runs() {
 }
 
 #[tokio::test]
+async fn no_key_goes_while_a_backup_is_taken() {
+    let it = Fixture::new().await;
+    rotate(&it.next(), &it.store, NOW).await.expect("rotated");
+    let backup = it.next().lock_backups().expect("free");
+    let refused = drop_earlier(&it.next(), &it.store, (Haste::AtOnce, NOW)).await;
+    let refused = refused.expect_err("a backup is taken");
+    assert!(matches!(refused, RotationError::DataDir(DataDirError::BackedUp { .. })), "{refused}");
+    drop(backup);
+    let dropped = drop_earlier(&it.next(), &it.store, (Haste::AtOnce, NOW)).await;
+    assert_eq!(dropped.expect("dropped").len(), 1);
+}
+
+#[tokio::test]
 async fn a_file_never_has_more_keys_than_can_be_read() {
     let it = Fixture::new().await;
     for _ in 1..MAX_MASTER_KEYS {
