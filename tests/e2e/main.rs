@@ -2,6 +2,7 @@
 
 mod fixture;
 
+mod acme;
 mod addresses;
 mod backup;
 mod bad_input;
@@ -24,9 +25,11 @@ mod export;
 mod first_send;
 mod http_bounds;
 mod idempotency;
+mod init;
 mod keys;
 mod limits;
 mod mail;
+mod maintenance;
 mod management;
 mod messages;
 mod migrate;

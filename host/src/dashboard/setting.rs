@@ -5,23 +5,26 @@ use std::sync::Arc;
 
 use crate::clock::Timestamp;
 
-/// Tells when the certificate of the SMTP relay ends that is live at that moment.
-#[derive(Clone)]
-pub struct CertificateEnd(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+/// When the certificate ends that is live at this moment, and why the last order of a new one brought none.
+type State = (Timestamp, Option<String>);
 
-impl CertificateEnd {
-    pub fn new(tell: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+/// Tells how the server's certificate stands.
+#[derive(Clone)]
+pub struct CertificateState(Arc<dyn Fn() -> State + Send + Sync>);
+
+impl CertificateState {
+    pub fn new(tell: impl Fn() -> State + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }
 
     #[must_use]
-    pub fn ends(&self) -> Timestamp {
+    pub fn told(&self) -> State {
         (self.0)()
     }
 }
 
-impl fmt::Debug for CertificateEnd {
+impl fmt::Debug for CertificateState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CertificateEnd")
+        f.write_str("CertificateState")
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::setting::CertificateEnd;
+use super::setting::CertificateState;
 use crate::api::Api;
 use crate::management::settings::Settings;
 use crate::people::People;
@@ -23,7 +23,7 @@ pub struct DashboardParts {
     /// What operators see.
     pub settings: Settings,
     /// None where no port needs a certificate.
-    pub certificate: Option<CertificateEnd>,
+    pub certificate: Option<CertificateState>,
     pub data_dir: PathBuf,
 }
 

@@ -3,13 +3,14 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use super::acme::Trouble;
 use super::data_dir::{DataDir, DataDirError};
 use super::limits::LiveLimits;
 use super::tls::Certificates;
 use crate::api::{Api, Mailer};
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::dashboard::setting::CertificateEnd;
+use crate::dashboard::setting::CertificateState;
 use crate::dashboard::state::{Dashboard, DashboardParts, SmtpSettings};
 use crate::management::settings::Settings;
 use crate::people::{Passwords, People};
@@ -27,7 +28,7 @@ pub fn people(
         store: store.clone(),
         clock: clock.clone(),
         passwords: Passwords::default(),
-        seal: Seal::new(&data.master_key()?, Purpose::Factors),
+        seal: Seal::of(&data.key_ring()?, Purpose::Factors),
         rate_limits: Arc::clone(&limits.rate_limits),
     }))
 }
@@ -38,7 +39,7 @@ pub fn dashboard(
     api: &Api,
     people: &Arc<People>,
     (starttls, tls): (&[SocketAddr], &[SocketAddr]),
-    (settings, certificates): (&Settings, Option<Arc<Certificates>>),
+    (settings, certificates, trouble): (&Settings, Option<Arc<Certificates>>, Trouble),
 ) -> Dashboard {
     Dashboard::from(DashboardParts {
         api: api.clone(),
@@ -49,7 +50,8 @@ pub fn dashboard(
             tls: tls.first().copied(),
         },
         settings: settings.clone(),
-        certificate: certificates.map(|it| CertificateEnd::new(move || it.expires_at())),
+        certificate: certificates
+            .map(|it| CertificateState::new(move || (it.expires_at(), trouble.told()))),
         data_dir: config.store.data_dir.clone(),
     })
 }

@@ -13,7 +13,7 @@ use crate::clock::Timestamp;
 use crate::dashboard::frame::{Frame, Place};
 use crate::dashboard::guard::Theme;
 use crate::dashboard::response::{Failure, page, sentence};
-use crate::dashboard::setting::CertificateEnd;
+use crate::dashboard::setting::CertificateState;
 use crate::dashboard::state::Dashboard;
 use crate::dashboard::words::{When, number};
 use crate::domain::state::Phase;
@@ -112,7 +112,7 @@ pub async fn show(
     let gauges = api.store.gauges(now).await?;
     let troubled = api.store.domains_in_trouble(MAX_DOMAINS).await?;
     let slots = api.plugins.statuses().slots();
-    let ends = dashboard.certificate.as_ref().map(CertificateEnd::ends);
+    let certified = dashboard.certificate.as_ref().map(CertificateState::told);
     let rows = if api.store.has_file() { Vec::new() } else { api.store.nodes().await? };
     let hold = api.store.delivery_hold().await?;
     let last_backup = LastBackup::noted(&api.store).await?;
@@ -121,7 +121,7 @@ pub async fn show(
         store,
         hold.map_or_else(|| queue(gauges, now), |backup| held(backup, gauges)),
         backups(&backup_to, last_backup.as_ref()),
-        certificate(ends, now),
+        certificate(certified, now),
         domains(&troubled),
         disk(&dashboard.data_dir, gauges),
         plugins(slots.iter().map(|(name, view)| (name.as_str(), view))),
@@ -225,15 +225,20 @@ fn backups(to: &str, last: Option<&LastBackup>) -> Check {
     }
 }
 
-fn certificate(ends: Option<Timestamp>, now: Timestamp) -> Check {
+/// When it ends, and why the last order at a certificate authority brought no new one.
+fn certificate(state: Option<(Timestamp, Option<String>)>, now: Timestamp) -> Check {
     let title = "Certificate";
-    let Some(ends) = ends else {
+    let Some((ends, trouble)) = state else {
         return Check::well(title, "No port of this server needs one: the SMTP relay is off.");
     };
     let said = When::of(ends, now);
     if ends <= now {
         let seen = format!("It ended {}: clients of the SMTP relay refuse it.", said.exact);
-        return Check::fault(title, seen, RENEW);
+        return Check::fault(title, seen, trouble.as_deref().unwrap_or(RENEW));
+    }
+    if let Some(trouble) = trouble {
+        let seen = format!("It ends {}, and no new one could be ordered.", said.exact);
+        return Check::look(title, seen, sentence(&trouble));
     }
     if now.until(ends) < CERTIFICATE_SOON {
         return Check::look(title, format!("It ends {} ({}).", said.short, said.exact), RENEW);
@@ -367,8 +372,11 @@ mod tests {
         for (ends, badge) in
             [(NOW.before(day), FAULT), (NOW.after(day), LOOK), (NOW.after(day * 60), WELL)]
         {
-            assert_eq!(certificate(Some(ends), NOW).badge, badge, "{ends:?}");
+            assert_eq!(certificate(Some((ends, None)), NOW).badge, badge, "{ends:?}");
         }
+        let refused = Some((NOW.after(day * 60), Some("the CA is down".to_owned())));
+        let check = certificate(refused, NOW);
+        assert_eq!((check.badge, check.fix.as_deref()), (LOOK, Some("The CA is down.")));
         assert!(certificate(None, NOW).fix.is_none());
     }
 

@@ -44,7 +44,8 @@ impl Given {
 
     fn open(&self) -> Result<Certificates, CertificateError> {
         let data = DataDir::open(self.directory.path()).expect("a data directory");
-        Certificates::open(&self.smtp, &data, &Hostname::localhost(), Clock::system())
+        let settings = (&self.smtp, &Acme::default());
+        Certificates::open(settings, &data, &Hostname::localhost(), Clock::system())
     }
 
     fn certificate(&self) -> PathBuf {

@@ -7,7 +7,7 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 46] = [
+const SCANS: [(&str, &str); 47] = [
     ("webhook_counts: ended", "walks over the bounded rows that it finds by the primary key"),
     ("webhook_counts: waiting", "walks over the bounded rows that it finds by an index"),
     ("account", "walks over thirty days, which it counts itself"),
@@ -63,6 +63,7 @@ const SCANS: [(&str, &str); 46] = [
     ("waiting_webhooks: any", "reads one row: the beginning of the index of what waits"),
     ("waiting_webhooks", "walks over webhooks that it finds one by one in the index"),
     ("revision", "the table has one row"),
+    ("set_maintenance: revision", "the table has one row"),
 ];
 
 /// Statements that are put together from parts, and how they find their rows.
