@@ -20,6 +20,7 @@ mod header_checks;
 mod health;
 mod keys;
 pub mod lists;
+mod maintenance;
 pub mod messages;
 mod nodes;
 mod openapi;
@@ -123,6 +124,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/domains/{domain}", get(domains::show).delete(domains::delete))
         .route("/v1/domains/{domain}/check", post(domains::check))
         .route("/v1/domains/{domain}/rotate", post(domains::rotate))
+        .route("/v1/maintenance", get(maintenance::show).put(maintenance::change))
         .route("/v1/messages", get(messages::list))
         .route("/v1/messages/{id}", get(messages::show))
         .route("/v1/messages/{id}/events", get(messages::events))
@@ -173,6 +175,7 @@ fn routes(api: &Api) -> Router<Api> {
         .route("/v1/decisions/{id}/replay", post(decisions::replayed))
         // Not around the sends: their messages are their own record, and a layer costs each of them.
         .route_layer(from_fn_with_state(api.clone(), audit::changes))
+        .route_layer(from_fn_with_state(api.clone(), maintenance::refuse_changes))
         .route("/messages/send", post(send::send))
         .route("/messages/send/batch", post(batch::send_batch))
         .route("/openapi.json", get(openapi::document))

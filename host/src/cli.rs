@@ -12,7 +12,10 @@ mod doctor;
 mod domain;
 mod error;
 mod export;
+mod init;
 mod key;
+mod maintenance;
+mod master_key;
 mod message;
 mod migrate;
 mod nodes;
@@ -50,6 +53,8 @@ struct Cli {
 enum Command {
     /// Start everything on this machine, with embedded defaults, and print a curl to paste
     Dev(dev::Dev),
+    /// Write a configuration for this machine, and print the DNS records that it needs
+    Init(init::Init),
     /// Start the server with a configuration file
     Serve(serve::Serve),
     /// Check a configuration and every file that it names; all faults at once
@@ -95,6 +100,12 @@ enum Command {
     /// Make, list, change, test and replay webhooks
     #[command(subcommand)]
     Webhook(webhook::WebhookCommand),
+    /// Refuse messages and changes for a while, and say why
+    #[command(subcommand)]
+    Maintenance(maintenance::MaintenanceCommand),
+    /// List and rotate the keys under which the server seals its secrets
+    #[command(subcommand)]
+    MasterKey(master_key::MasterKeyCommand),
     /// Print the completions of a shell: bash, zsh, fish and others
     Completions(shell::Completions),
     /// Write a manual page for each command
@@ -149,6 +160,7 @@ fn command() -> clap::Command {
 async fn run(command: Command) -> Result<(), CliError> {
     match command {
         Command::Dev(dev) => Box::pin(dev::run(dev)).await,
+        Command::Init(it) => Box::pin(init::run(it)).await,
         Command::Serve(serve) => Box::pin(serve::run(serve)).await,
         Command::Check(check) => check::run(&check).await,
         Command::Doctor(doctor) => Box::pin(doctor::run(&doctor)).await,
@@ -166,6 +178,8 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Top(it) => Box::pin(top::run(it)).await,
         Command::Suppression(command) => suppression::run(command).await,
         Command::Webhook(command) => Box::pin(webhook::run(command)).await,
+        Command::Maintenance(command) => Box::pin(maintenance::run(command)).await,
+        Command::MasterKey(command) => Box::pin(master_key::run(command)).await,
         Command::Completions(it) => shell::complete(&it, Cli::command()),
         Command::Man(it) => shell::manual(&it, Cli::command()),
         Command::Backup(backup) => backup::run(backup).await,

@@ -136,6 +136,13 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// The wall clock as the system has it: spans are shorter than a millisecond.
+#[cfg(feature = "otlp")]
+#[must_use]
+pub fn system_time() -> SystemTime {
+    SystemTime::now()
+}
+
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

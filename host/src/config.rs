@@ -1,6 +1,7 @@
 //! The configuration: one TOML file, every key also as `WAXWING_SECTION__KEY`. Read by `server`
 //! and `cli` only; everything below takes values.
 
+mod acme;
 mod backup;
 mod bounces;
 mod changes;
@@ -24,12 +25,14 @@ mod retention;
 mod sections;
 mod smtp;
 mod store;
+mod telemetry;
 mod unreadable_keys;
 mod violations;
 mod webhooks;
 
 use std::path::{Path, PathBuf};
 
+pub use acme::{Acme, Challenge};
 pub use backup::Backup;
 pub use bounces::Bounces;
 pub use credits::Credits;
@@ -51,6 +54,7 @@ pub use retention::Retention;
 pub use sections::{Config, Inbox, Log, LogFormat};
 pub use smtp::{BareNewline, InsufficientBalance, Smtp};
 pub use store::Store;
+pub use telemetry::Telemetry;
 use unreadable_keys::UnreadableKeys;
 use violations::Violations;
 pub use webhooks::Webhooks;
@@ -124,7 +128,9 @@ impl Config {
     /// Bounds that no type can say.
     fn broken_rules(&self, unreadable: &UnreadableKeys) -> Vec<String> {
         let mut violations = Violations { broken: Vec::new(), unreadable };
+        self.http.check(&mut violations);
         self.smtp.check(&mut violations);
+        self.acme.check(&self.http, &self.smtp, &mut violations);
         self.store.check(&mut violations);
         self.node.check(&mut violations);
         self.limits.check(&mut violations);
@@ -149,6 +155,7 @@ impl Config {
             self.backup.to.is_none() || self.store.url.is_none(),
             "backup.to: not with store.url, because PostgreSQL has backups of its own (pg_dump, pgBackRest)",
         );
+        self.telemetry.check(&mut violations);
         violations.must(!self.store.data_dir.as_os_str().is_empty(), "store.data_dir: not empty");
         violations.must(
             !self.inbox.enabled || self.inbox.smtp_listen.ip().is_loopback(),

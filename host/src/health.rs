@@ -34,7 +34,8 @@ use words::span;
 pub use finding::{CheckName, Finding, Report, Scope, State, Verdict};
 pub use turns::Turn;
 pub use world::{
-    CertificateView, Egress, HealthSettings, Listener, Live, Naming, ServerView, Tell, World,
+    CertificateView, Egress, HealthSettings, Listener, Live, Naming, Renewal, ServerView, Tell,
+    World,
 };
 
 /// For one check.
@@ -295,16 +296,16 @@ fn of_live<'a>(
 
 /// Writes a line about a check that is in another state than before.
 fn log(check: CheckName, verdict: &Verdict, before: State) {
-    let (name, what, todo) = (check.as_str(), verdict.what.as_str(), verdict.todo.as_deref());
+    let (check, reason, advice) = (check.as_str(), verdict.what.as_str(), verdict.todo.as_deref());
     let was_troubled = matches!(before, State::Failing | State::Warning);
     match verdict.state {
-        State::Failing => tracing::error!(check = name, what, todo, "a health check fails"),
-        State::Warning => tracing::warn!(check = name, what, todo, "a health check warns"),
+        State::Failing => tracing::error!(check, reason, advice, "a health check fails"),
+        State::Warning => tracing::warn!(check, reason, advice, "a health check warns"),
         State::Ok if was_troubled => {
-            tracing::info!(check = name, what, "a health check is well again");
+            tracing::info!(check, reason, "a health check is well again");
         }
         State::NotChecked if was_troubled => {
-            tracing::info!(check = name, what, "a health check that was not well could not be made");
+            tracing::info!(check, reason, "a health check that was not well could not be made");
         }
         State::Ok | State::NotChecked => {}
     }

@@ -18,6 +18,7 @@ use crate::plugin::Plugins;
 use crate::store::Store;
 use crate::store::facts::Snapshot;
 use crate::store::records::NewMessage;
+use crate::trace::{self, Times};
 use accept::abort::{Abort, on_current_facts};
 use accept::authenticate::{Caller, Sender, recheck_caller};
 use accept::batches::Batches;
@@ -61,6 +62,7 @@ impl Journey {
         if let Some(reply) = kept_reply(&self.accept, &self.store, caller, request).await? {
             return Ok(reply);
         }
+        self.accept.must_not_be_read_only()?;
         let _batch = self.batches.enter(caller, request.items.len()).await?;
         let snapshot = self.accept.facts.snapshot();
         let revision = snapshot.revision();
@@ -93,6 +95,7 @@ impl Journey {
         address: Option<&EmailAddress>,
     ) -> Result<(), Refused> {
         on_current_facts(&self.accept.facts, |snapshot| async move {
+            self.accept.must_not_be_read_only()?;
             let sender = recheck_caller(&snapshot, caller, self.accept.clock.now()).await?;
             if let Some(address) = address {
                 policy::sender_domain::check_address(&snapshot, &sender, address).await?;
@@ -141,6 +144,7 @@ impl Journey {
         let start = Instant::now();
         let admitted = policy::admit(snapshot, &plugins, &context, sender, submission).await;
         record_step(Step::Policy, start);
+        let policy = Times::since(start);
         let admitted = admitted?;
 
         let start = Instant::now();
@@ -148,6 +152,10 @@ impl Journey {
         let rendered =
             render::render(&plugins, account, context, admitted, submission, shared, now).await;
         record_step(Step::Render, start);
-        Ok(self.commit.message(rendered?, submission))
+        let render = Times::since(start);
+        let message = self.commit.message(rendered?, submission);
+        trace::step(message.id, "policy", policy);
+        trace::step(message.id, "render", render);
+        Ok(message)
     }
 }

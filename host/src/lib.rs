@@ -7,8 +7,10 @@ pub mod id;
 
 pub mod domain;
 pub mod fair_share;
-pub mod message;
 pub mod nodes;
+pub mod trace;
+
+pub mod message;
 
 pub mod account;
 pub mod credit;

@@ -6,6 +6,7 @@ pub mod audit;
 pub mod credits;
 pub mod delivery_hold;
 pub mod keys;
+pub mod maintenance;
 pub mod messages;
 pub mod plans;
 pub mod settings;

@@ -24,7 +24,7 @@ use crate::journey::accept::rate_limit::RateLimits;
 use crate::store::seal::Seal;
 use crate::store::{MembershipRow, PersonRow, SessionRow, Store};
 pub use acting::ActingError;
-pub use factor::{Enrolment, FactorError, qr_code};
+pub use factor::{Enrolment, FactorError, identity as factor_identity, qr_code};
 pub use links::{Choice, LinkError, OneTimeLink, SetUp, link_path};
 pub use log_in::{LogInError, LoggedIn};
 pub use members::{MAX_MEMBERS, MAX_USERS_PER_PAGE, MemberError, NewMember};

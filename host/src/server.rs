@@ -1,5 +1,6 @@
 //! From a configuration to a running server, and back.
 
+mod acme;
 pub mod backup;
 mod bounces;
 mod check;
@@ -12,11 +13,14 @@ mod descriptors;
 mod directory;
 pub mod domain_checks;
 pub mod health;
+pub mod host_records;
 mod http;
 mod inbox;
+mod key_file;
 mod lifecycle;
 mod limits;
 mod listeners;
+mod maintenance;
 pub mod master_key;
 mod membership;
 pub mod plugins;

@@ -32,6 +32,7 @@ mod invitations;
 mod kept_answers;
 mod keys;
 mod lock_rows;
+mod maintenance;
 mod memberships;
 mod message_details;
 mod message_pages;
@@ -52,6 +53,7 @@ mod retry;
 mod samples;
 mod scan_batches;
 pub mod seal;
+mod sealed_values;
 mod sessions;
 mod settle;
 mod sts;
@@ -95,6 +97,7 @@ pub use grants::{Granted, NewGrant};
 pub use inbox::{MailBounds, MailRow, NewMail, WholeMailRow};
 pub use invitations::{NewInvitation, RecentInvitations};
 pub use kept_answers::{EarlierSubmit, OnceForm, Origin};
+pub use maintenance::{Maintenance, MaintenanceDelivery};
 pub use memberships::{
     Joined, JoinedBy, JoiningFacts, MemberChange, MemberFacts, MemberRow, MembershipRow,
     MembershipState,
@@ -115,6 +118,7 @@ pub use reports::{NewReport, Recorded, ReportKind, Reported};
 pub use retention::{FinishedPlace, Walked};
 pub use retry::{RetryFilter, RetryOutcome};
 pub use samples::{SampleOutcome, SampleRecord, SampleRow, sample_identity};
+pub use sealed_values::{ResealedValue, SealedColumn, SealedValue};
 pub use sessions::SessionRow;
 pub use sts::StsRow;
 pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};

@@ -1,4 +1,6 @@
-//! Logs and metrics. No address, no key and no body goes into either.
+//! Logs, metrics and, with the feature `otlp`, traces. No address, no key and no body goes into either.
 
 pub mod logs;
 pub mod metrics;
+#[cfg(feature = "otlp")]
+pub mod traces;

@@ -2,6 +2,7 @@
 //! else goes through where they come in.
 
 mod guard;
+mod master_key;
 mod reports;
 
 use std::time::Duration;

@@ -13,6 +13,7 @@ mod live;
 mod ops;
 mod pages;
 mod people;
+mod read_only;
 mod templates;
 mod test_recipients;
 mod webhooks;

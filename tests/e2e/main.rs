@@ -2,6 +2,7 @@
 
 mod fixture;
 
+mod acme;
 mod addresses;
 mod backup;
 mod bad_input;
@@ -25,9 +26,11 @@ mod first_send;
 mod health;
 mod http_bounds;
 mod idempotency;
+mod init;
 mod keys;
 mod limits;
 mod mail;
+mod maintenance;
 mod management;
 mod messages;
 mod migrate;

@@ -233,7 +233,7 @@ async fn what_cannot_be_moved_is_refused_and_a_look_changes_nothing() {
         (empty, nowhere, "is no store of this version"),
         (directory, taken, "has data already"),
         (taken, directory, "has data already"),
-        (taken, stranger, "is not the key that this data was made with"),
+        (taken, stranger, "is not the master key that this database was made with"),
         (directory, unknown, "cannot be reached"),
     ] {
         let error = refused(&["--from", from, "--to", to]);

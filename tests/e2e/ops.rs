@@ -29,6 +29,21 @@ async fn a_server_that_can_send_says_that_it_is_alive_and_ready() {
 }
 
 #[tokio::test]
+async fn a_server_that_drains_is_not_ready_and_goes_on_until_its_time_is_over() {
+    let mut server = Server::start(Launch::dev().with("http", "drain_seconds", "600"));
+    assert_eq!(server.get("/readyz").await.status, 200);
+    server.ask_to_stop();
+    let is_unready = || async { (server.get("/readyz").await.status == 503).then_some(()) };
+    until_async("a load balancer is told", BOUND, is_unready).await;
+    server.get("/readyz").await.assert_refused(503, "UNAVAILABLE");
+    assert_eq!(server.get("/healthz").await.status, 200);
+    server.send(server.key(), &message("late@example.com")).await.message_id();
+    server.wait_for_mail_to("late@example.com").await;
+    server.ask_to_stop();
+    assert!(server.wait_for_exit().success(), "a second signal does not wait");
+}
+
+#[tokio::test]
 async fn the_metrics_time_every_step_of_the_journey_and_count_refusals() {
     let server = Server::dev();
     server.send(server.key(), &message("a@example.com")).await.message_id();

@@ -33,7 +33,7 @@ const CHANGES_NOTHING: [&str; 6] = [
 /// Their operations are named without the noun.
 const PLUGINS: &str = "/v1/plugins";
 /// What belongs to the server, whoever's key changes it.
-const OF_SERVER: [&str; 3] = [PLUGINS, "/v1/queue", "/v1/users"];
+const OF_SERVER: [&str; 4] = [PLUGINS, "/v1/queue", "/v1/users", "/v1/maintenance"];
 
 /// The operations by method and path.
 static OPERATIONS: LazyLock<HashMap<(String, String), String>> = LazyLock::new(operations);

@@ -69,6 +69,7 @@ async fn many(
         id: request_context::current(),
         idempotency: accepted.idempotency,
         acceptance: Acceptance::Each,
+        arrival: accepted.arrival,
         items: items.into_iter().map(parse).collect(),
     };
     let reply = api.journey.submit(&accepted.caller, &request).await;

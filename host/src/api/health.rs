@@ -7,7 +7,7 @@ use http::header;
 
 use super::operator::Operator;
 use super::problem::Problem;
-use super::shapes::{Health, HealthInDetail, HealthReport};
+use super::shapes::{Health, HealthInDetail, HealthReport, Maintenance, Ready};
 use super::state::Api;
 
 /// The process answers.
@@ -20,13 +20,20 @@ pub async fn alive() -> Json<Health> {
 /// The store can be written and the plugins are loaded: sends can be accepted.
 #[utoipa::path(get, path = "/readyz", tag = "health",
     responses(
-        (status = 200, description = "Sends can be accepted", body = Health),
+        (status = 200, description = "Sends can be accepted, or the server is in read-only mode and says so",
+         body = Ready),
         (status = 503, description = "Sends cannot be accepted now",
          body = super::shapes::Problem, content_type = "application/problem+json"),
     ))]
-pub async fn ready(State(api): State<Api>) -> Result<Json<Health>, Problem> {
+pub async fn ready(State(api): State<Api>) -> Result<Json<Ready>, Problem> {
     api.readiness.check(&api.store, api.clock.now()).await?;
-    Ok(alive().await)
+    Ok(Json(Ready { status: "ok", maintenance: maintenance(&api).await? }))
+}
+
+/// Read-only mode, while it is on: the server answers, and says why it takes nothing.
+async fn maintenance(api: &Api) -> Result<Option<Maintenance>, Problem> {
+    let known = api.journey.accept.facts.current_maintenance().await?;
+    Ok(known.map(|it| Maintenance::new(Some(&it))))
 }
 
 /// The same, and what the plugins do: for whoever watches the server.
@@ -34,7 +41,7 @@ pub async fn ready_in_detail(State(api): State<Api>) -> Result<Json<HealthInDeta
     api.readiness.check(&api.store, api.clock.now()).await?;
     let slots = api.plugins.statuses().slots();
     let plugins = slots.iter().map(|(slot, view)| view.brief(slot)).collect();
-    Ok(Json(HealthInDetail { status: "ok", plugins }))
+    Ok(Json(HealthInDetail { status: "ok", maintenance: maintenance(&api).await?, plugins }))
 }
 
 /// What the checks of the server's health found last, each with why it matters and what to do.
@@ -96,6 +103,10 @@ async fn measure_store(api: &Api) {
         .map_or([f64::NAN; 2], |it| [it.oldest_due.as_secs_f64(), float(it.waiting)]);
     metrics::gauge!("waxwing_queue_oldest_due_seconds").set(oldest);
     metrics::gauge!("waxwing_queue_length").set(waiting);
+    let maintenance = api.journey.accept.facts.current_maintenance().await.ok().flatten();
+    let flag = |is_set: bool| if is_set { 1.0 } else { 0.0 };
+    metrics::gauge!("waxwing_read_only").set(flag(maintenance.is_some()));
+    metrics::gauge!("waxwing_delivery_paused").set(flag(api.admission.is_paused()));
     if api.store.has_file() {
         let file = gauges.ok().and_then(|it| it.file);
         let [bytes, free] =

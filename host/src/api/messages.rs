@@ -33,6 +33,7 @@ use crate::journey::{self, Receipt, Reply};
 use crate::management::messages::{self, Caller, MessageError};
 use crate::store::MessageRow;
 use crate::store::records::Acceptance;
+use crate::trace::Arrival;
 use filter::ListQuery;
 
 /// The account's messages, newest first.
@@ -285,6 +286,7 @@ pub async fn submit_again(
         id: request_context::current(),
         idempotency: key.map(|key| Idempotency { key, body_hash }),
         acceptance: Acceptance::Each,
+        arrival: Arrival::default(),
         items: vec![Ok(submission)],
     };
     let Reply { items, replayed } = match api.journey.submit(caller, &request).await {

@@ -42,6 +42,8 @@ use crate::webhooks::body::WebhookEvent;
         super::users::reset,
         super::users::remove,
         super::settings::list,
+        super::maintenance::show,
+        super::maintenance::change,
         super::team::list,
         super::team::invite,
         super::team::invite_again,

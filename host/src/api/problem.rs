@@ -299,7 +299,7 @@ pub fn panicked(panic: Box<dyn Any + Send>) -> Response {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
-    tracing::error!(request = %request_context::current(), what, "the handler of a request panicked; the client got 500, other requests go on");
+    tracing::error!(request = %request_context::current(), panic = what, "the handler of a request panicked; the client got 500, other requests go on");
     let message = "the server has a bug; its operator finds it in the log by the requestId";
     Problem::new(Code::Internal, message).into_response()
 }

@@ -1,6 +1,7 @@
 //! Whether sends can be accepted now.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
@@ -20,6 +21,8 @@ const PROBE_TIME: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub struct Readiness {
     last: Mutex<Option<(Instant, Ready)>>,
+    /// The server stops soon: whoever sends new work should go elsewhere.
+    is_stopping: AtomicBool,
     membership: Arc<Membership>,
 }
 
@@ -33,11 +36,19 @@ impl Readiness {
     /// Of a node that others count on for a time only.
     #[must_use]
     pub fn of_node(membership: Arc<Membership>) -> Self {
-        Self { last: Mutex::default(), membership }
+        Self { membership, ..Self::default() }
     }
 
-    /// Refuses while the store cannot be written, and while this node may begin no delivery.
+    /// From now on [`Self::check`] refuses; all else goes on.
+    pub fn stop(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// Refuses while the store cannot be written, while this node may begin no delivery, and when it is about to stop.
     pub async fn check(&self, store: &Store, now: Timestamp) -> Result<(), Refusal> {
+        if self.is_stopping.load(Ordering::Relaxed) {
+            return Err(Refusal::unavailable(Outage::Stopping, "the server is shutting down"));
+        }
         if !self.membership.is_in_time() {
             let message = "this node has lost the database; the log says why";
             return Err(Refusal::unavailable(Outage::Store, message));
@@ -82,7 +93,7 @@ async fn is_writable(store: &Store, now: Timestamp) -> Ready {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::atomic::AtomicU32;
 
     use futures_util::future::join_all;
 

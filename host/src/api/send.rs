@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
+use std::time::Instant;
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -26,6 +27,7 @@ use crate::journey::accept::{Step, record_step};
 use crate::journey::{self, Reply};
 use crate::message::channel::Channel;
 use crate::store::records::Acceptance;
+use crate::trace::Arrival;
 
 /// A request that came through everything that both send routes have in common.
 pub struct Accepted {
@@ -33,6 +35,7 @@ pub struct Accepted {
     pub body: json::Body,
     /// The client's own key for the request.
     pub idempotency: Option<Idempotency>,
+    pub arrival: Arrival,
     _memory: body::Memory,
 }
 
@@ -70,6 +73,7 @@ async fn one(api: &Api, accepted: Accepted) -> Result<Response, Problem> {
         id: request_context::current(),
         idempotency: accepted.idempotency,
         acceptance: Acceptance::Each,
+        arrival: accepted.arrival,
         items: vec![submission],
     };
     let Reply { items, replayed } = api.journey.submit(&accepted.caller, &request).await?;
@@ -85,7 +89,7 @@ async fn one(api: &Api, accepted: Accepted) -> Result<Response, Problem> {
 
 /// Size, key, rate limit, then the body: in this order, so that a stranger's body is not parsed.
 pub async fn accept(api: &Api, request: Request) -> Limited<Accepted> {
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     let ip = request_context::ip(request.extensions());
     let (parts, body) = request.into_parts();
     let (caller, allowance) = match admit(api, &parts, ip).await {
@@ -95,7 +99,7 @@ pub async fn accept(api: &Api, request: Request) -> Limited<Accepted> {
             return Limited { allowance, result: Err(problem) };
         }
     };
-    let result = read(api, parts, body, caller).await;
+    let result = read(api, (&parts, start), body, caller).await;
     record_step(Step::Accept, start);
     Limited { allowance: Some(allowance), result }
 }
@@ -116,20 +120,23 @@ async fn admit(
 
 async fn read(
     api: &Api,
-    parts: Parts,
+    (parts, start): (&Parts, Instant),
     body: axum::body::Body,
     caller: Caller,
 ) -> Result<Accepted, Problem> {
-    let key = idempotency_key(&parts)?;
+    let key = idempotency_key(parts)?;
     let (bytes, memory) = body::read(body, caller.key.account_id, api).await?;
-    let Some(key) = key else {
-        let body = body::parse(bytes, json::parse_body).await?;
-        return Ok(Accepted { caller, body, idempotency: None, _memory: memory });
+    let (body, idempotency) = match key {
+        None => (body::parse(bytes, json::parse_body).await?, None),
+        Some(key) => {
+            // The canonical text needs the whole body as values.
+            let body = body::parse(bytes, json::parse).await?;
+            let body_hash = Sha256::digest(json::canonical(&body)).into();
+            (body.into(), Some(Idempotency { key, body_hash }))
+        }
     };
-    // The canonical text needs the whole body as values.
-    let body = body::parse(bytes, json::parse).await?;
-    let idempotency = Idempotency { key, body_hash: Sha256::digest(json::canonical(&body)).into() };
-    Ok(Accepted { caller, body: body.into(), idempotency: Some(idempotency), _memory: memory })
+    let arrival = Arrival::over_http(start, &parts.headers);
+    Ok(Accepted { caller, body, idempotency, arrival, _memory: memory })
 }
 
 /// 1-256 visible ASCII characters.

@@ -20,6 +20,7 @@ use crate::message::channel::Channel;
 use crate::people::{MAX_MEMBERS, Secret};
 use crate::store::StoreError;
 use crate::store::records::Acceptance;
+use crate::trace::Arrival;
 
 /// Characters of a line of base64 (RFC 2045 section 6.8).
 const LINE: usize = 76;
@@ -158,6 +159,7 @@ impl Api {
             id: request_context::current(),
             idempotency: None,
             acceptance: Acceptance::Each,
+            arrival: Arrival::default(),
             items: vec![Ok(item)],
         };
         let reply = self.journey.submit(&caller, &request).await;

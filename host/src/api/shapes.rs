@@ -8,6 +8,7 @@ mod credit;
 mod domain;
 mod health;
 mod key;
+mod maintenance;
 mod management;
 mod message;
 mod node;
@@ -34,8 +35,9 @@ pub use audit::AuditLogPage;
 pub use brand::Brand;
 pub use credit::{Balance, Grant, LedgerEntry, LedgerPage};
 pub use domain::{DeletedDomain, Domain, DomainRecord, DomainSummary, domain_records};
-pub use health::{Health, HealthInDetail, HealthReport};
+pub use health::{Health, HealthInDetail, HealthReport, Ready};
 pub use key::{Key, KeyPage, NewKey};
+pub use maintenance::{ChangeMaintenance, Maintenance};
 pub use management::{
     ChangeAccount, ChangeKey, ChangeOwnAccount, CreateAccount, CreateGrant, CreateKey,
 };
@@ -55,9 +57,9 @@ pub use reference::{
 };
 pub use refusals::{
     AuthorReadRefusals, AuthorRefusals, BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals,
-    OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals, RemoveUserRefusals,
-    ResendRefusals, SettingsRefusals, StateRefusals, TeamRefusals, TestRecipientRefusals,
-    UserRefusals,
+    MaintenanceRefusals, OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals,
+    RemoveUserRefusals, ResendRefusals, SettingsRefusals, StateRefusals, TeamRefusals,
+    TestRecipientRefusals, UserRefusals,
 };
 pub use request::{
     AccountQuery, AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,

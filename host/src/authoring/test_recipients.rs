@@ -24,6 +24,7 @@ use crate::store::records::Acceptance;
 use crate::store::{
     ActorId, AskingFacts, AuditRow, ConfirmationMail, RecentMails, StoreError, TestRecipientRow,
 };
+use crate::trace::Arrival;
 
 /// How long the link of a mail works, and the mail counts against the rates.
 pub const CONFIRMATION_LIFE: Duration = Duration::from_hours(24);
@@ -99,6 +100,7 @@ impl Authoring {
             id,
             idempotency: None,
             acceptance: Acceptance::Together,
+            arrival: Arrival::default(),
             items: vec![Ok(submission)],
         };
         let sent = match journey.submit(caller, &request).await {

@@ -23,6 +23,7 @@ use crate::store::records::Acceptance;
 use crate::template::contract::Contract;
 use crate::template::locale::LocaleTag;
 use crate::template::version::TemplateVersion;
+use crate::trace::Arrival;
 
 /// What to try, and on whom.
 #[derive(Debug)]
@@ -113,6 +114,7 @@ impl Authoring {
             id,
             idempotency: None,
             acceptance: Acceptance::Each,
+            arrival: Arrival::default(),
             items: to.into_iter().map(submission).collect(),
         };
         journey.submit(caller, &request).await.map_err(AuthoringError::Refused)

@@ -98,10 +98,10 @@ impl Schedule {
         let taken = back_up(&self.source, &self.destination, &self.recipients, &self.clock).await?;
         metrics::histogram!("waxwing_backup_seconds").record(start.elapsed());
         let to = self.destination.shown();
-        tracing::info!(to, name = taken.name, bytes = taken.bytes, "backup taken and verified");
+        tracing::info!(to, backup = taken.name, bytes = taken.bytes, "backup taken and verified");
         match self.destination.prune(self.keep).await {
             Ok(0) => {}
-            Ok(deleted) => tracing::info!(to, deleted, "deleted backups beyond backup.keep"),
+            Ok(count) => tracing::info!(to, count, "deleted backups beyond backup.keep"),
             // The new one counts all the same.
             Err(error) => {
                 tracing::warn!(to, %error, "old backups cannot be deleted; the next backup tries again");
@@ -117,9 +117,9 @@ impl Schedule {
             Some(_) => last,
             None => LastBackup::noted(&self.store).await.ok().flatten().and_then(|it| it.success),
         };
-        let last_success = success.map(tracing::field::display);
+        let backup_at = success.map(tracing::field::display);
         let to = self.destination.shown();
-        tracing::error!(to, %error, last_success, "no backup could be taken; trying again");
+        tracing::error!(to, %error, backup_at, "no backup could be taken; trying again");
         self.note(&LastBackup { success, failure: Some(error.to_string()) }).await;
     }
 

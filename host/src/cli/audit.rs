@@ -15,7 +15,7 @@ use crate::store::{ActorId, AuditRow};
 
 /// Commands that change something, with the operation of the API that does the same where there is one; and one that
 /// takes all of an account away with it.
-const CHANGES: [(&str, &str); 36] = [
+const CHANGES: [(&str, &str); 41] = [
     ("account create", "create_account"),
     ("account update", "change_account"),
     ("account brand", "change_brand"),
@@ -39,6 +39,11 @@ const CHANGES: [(&str, &str); 36] = [
     ("domain check", "check_domain"),
     ("domain rotate", "rotate_domain"),
     ("domain delete", "delete_domain"),
+    ("maintenance on", "set_maintenance"),
+    ("maintenance off", "set_maintenance"),
+    ("master-key rotate", "rotate_master_key"),
+    ("master-key reseal", "reseal_values"),
+    ("master-key drop", "drop_master_keys"),
     ("message cancel", "cancel_message"),
     ("message retry", "retry_message"),
     ("message suppress", "add_suppression"),
@@ -55,7 +60,7 @@ const CHANGES: [(&str, &str); 36] = [
 ];
 /// Commands that ask a running server, which writes it down itself, change no store, move it as it is, or only look.
 #[cfg(test)]
-const NO_CHANGES: [&str; 68] = [
+const NO_CHANGES: [&str; 71] = [
     "account list",
     "account show",
     "backup keygen",
@@ -68,8 +73,11 @@ const NO_CHANGES: [&str; 68] = [
     "domain list",
     "domain records",
     "domain show",
+    "init",
     "key list",
+    "maintenance show",
     "man",
+    "master-key list",
     "message attempts",
     "message events",
     "message list",

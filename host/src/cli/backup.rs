@@ -66,7 +66,7 @@ pub async fn run(backup: Backup) -> Result<(), CliError> {
     if DataDir::existing_place(&config.store).is_none() || !config.store.data_dir.is_dir() {
         return Err(CliError::NoStore(config.store.data_dir));
     }
-    let source = server::backup::source(&config, &DataDir::open(&config.store.data_dir)?)?;
+    let source = server::backup::source(&config, &DataDir::of(&config.store)?)?;
     let Some(to) = to.or_else(|| config.backup.to.clone()) else {
         return Err(CliError::Usage(
             "say where the backup goes: --to, or [backup] to in the configuration".to_owned(),

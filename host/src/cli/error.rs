@@ -7,6 +7,7 @@ use super::sync_error::SyncError;
 use crate::authoring::error::{AuthoringError, FolderError};
 use crate::backup::BackupError;
 use crate::config::ConfigError;
+use crate::dns::ResolverError;
 use crate::inbox::InboxError;
 use crate::management::accounts::AccountError;
 use crate::management::credits::GrantError;
@@ -18,6 +19,7 @@ use crate::server::backup::BackupSetupError;
 use crate::server::data_dir::DataDirError;
 use crate::server::domain_checks::VerifierError;
 use crate::server::master_key::MasterKeyError;
+use crate::server::master_key::rotation::RotationError;
 use crate::server::restore::RestoreError;
 use crate::server::webhooks::WebhooksError;
 use crate::store::StoreError;
@@ -44,6 +46,14 @@ pub enum CliError {
     Store(#[from] StoreError),
     #[error(transparent)]
     MasterKey(#[from] MasterKeyError),
+    #[error(transparent)]
+    Resolver(#[from] ResolverError),
+    #[error(
+        "{open} of {all} DNS records of this host cannot be seen as they should be; the list says what to do"
+    )]
+    HostRecords { open: usize, all: usize },
+    #[error(transparent)]
+    Rotation(#[from] RotationError),
     #[error(transparent)]
     Verifier(#[from] VerifierError),
     #[error(transparent)]

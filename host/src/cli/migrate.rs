@@ -27,7 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How often it says how far it is within a table.
 const TELL_EVERY: Duration = Duration::from_secs(5);
 /// What of an installation is not in its database.
-const FILES: [&str; 5] = ["master.key", "plugins", "plugin-state", "tls", "inbox.db"];
+const FILES: [&str; 6] = ["master.key", "plugins", "plugin-state", "tls", "acme", "inbox.db"];
 
 /// Move everything from a file of SQLite to PostgreSQL, or back
 #[derive(Debug, Args)]

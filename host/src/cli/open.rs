@@ -89,7 +89,7 @@ impl Target {
         data.warn_of_readers();
         if is_new {
             let directory = config.store.data_dir.display();
-            tracing::warn!(%directory, "there was no data here; a new, empty store is made");
+            tracing::warn!(path = %directory, "there was no data here; a new, empty store is made");
         }
         let store = Store::open(data.place(&config.store)?).await?;
         if !store.has_file() {
@@ -144,9 +144,14 @@ impl Opened {
             store: self.store.clone(),
             clock: self.clock.clone(),
             passwords: Passwords::default(),
-            seal: Seal::new(&self.data.master_key()?, Purpose::Factors),
+            seal: Seal::of(&self.data.key_ring()?, Purpose::Factors),
             rate_limits: Arc::new(RateLimits::new(a_second, burst, limits.failed_logins)),
         })
+    }
+
+    /// Where the master keys are.
+    pub fn data(&self) -> &DataDir {
+        &self.data
     }
 
     /// Where the server's HTTP listens, by its configuration.

@@ -29,16 +29,17 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
         let link = running.people.make_link(LinkPurpose::SetUp, None).await?;
         // Not into the log, which others may read.
         eprintln!(
-            "The dashboard has no operator yet. To become it, open this within an hour, by the https name of your \
-             reverse proxy where there is one:\n\n  http://{}/setup/{}\n",
+            "The dashboard has no operator yet. To become it, open this within an hour, by the https name of this \
+             machine or your reverse proxy where there is one:\n\n  http://{}/setup/{}\n",
             running.http,
             link.reveal()
         );
     }
     let (starttls, tls) = (listed(&running.smtp_starttls), listed(&running.smtp_tls));
-    let metrics = running.metrics.map(tracing::field::display);
+    let [https, metrics] =
+        [running.https, running.metrics].map(|it| it.map(tracing::field::display));
     tracing::info!(
-        http = %running.http, metrics, smtp_starttls = starttls, smtp_tls = tls, "listening"
+        http = %running.http, https, metrics, smtp_starttls = starttls, smtp_tls = tls, "listening"
     );
     if let Some(authority) = &running.ca_file {
         tracing::warn!(

@@ -1,6 +1,7 @@
 //! What differs between two configurations, and what a running server takes of another one. Keys are
 //! named and values are not: some are secrets.
 
+use super::acme::Acme;
 use super::backup::Backup;
 use super::bounces::Bounces;
 use super::credits::Credits;
@@ -17,6 +18,7 @@ use super::retention::Retention;
 use super::sections::{Config, Inbox, Log};
 use super::smtp::Smtp;
 use super::store::Store;
+use super::telemetry::Telemetry;
 use super::webhooks::Webhooks;
 
 /// Every section and every field stands in what this is given: with one that does not, it does not
@@ -41,11 +43,17 @@ macro_rules! differing_keys {
 
 impl Config {
     differing_keys! {
-        http: Http { listen, trusted_proxies, forwarded_header, metrics_listen }
+        http: Http {
+            listen, tls_listen, trusted_proxies, forwarded_header, metrics_listen, drain_seconds
+        }
         smtp: Smtp {
             enabled, listen_starttls, listen_tls, trusted_proxies, user_names, hostname, certificate,
             private_key, message_bytes, recipients, connections, connections_per_ip, memory_bytes,
             login_seconds, idle_seconds, data_seconds, insufficient_balance, bare_newline
+        }
+        acme: Acme {
+            enabled, directory, terms_agreed, contact, domains, challenge, http_listen, dns_hook,
+            ca_file
         }
         store: Store { data_dir, url, master_key_file, template_memory_bytes }
         node: Node { name, renew_s, hold_s }
@@ -91,6 +99,7 @@ impl Config {
             lists_per_second
         }
         log: Log { format, filter }
+        telemetry: Telemetry { otlp_endpoint }
     }
 
     /// This configuration with what a running server takes of another one: the limits of both listeners,

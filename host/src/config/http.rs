@@ -1,9 +1,11 @@
-//! `[http]`: where HTTP listens, and who gets to see the metrics.
+//! `[http]`: where HTTP listens, with and without TLS, and who gets to see the metrics.
 
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::listen::Listen;
+use super::violations::Violations;
 use crate::account::ip_network::IpNetwork;
 
 /// `[http]`
@@ -12,6 +14,9 @@ use crate::account::ip_network::IpNetwork;
 pub struct Http {
     /// The address of the API.
     pub listen: SocketAddr,
+    /// The same over TLS, as in `0.0.0.0:443`, with the certificate of the relay, or `off`: a reverse proxy then brings
+    /// TLS.
+    pub tls_listen: Listen,
     /// Networks of reverse proxies, as in `["10.0.0.0/8"]`. The client's address is
     /// taken from their header.
     pub trusted_proxies: Vec<IpNetwork>,
@@ -21,6 +26,15 @@ pub struct Http {
     /// Where `/metrics` and the details of `/readyz` are served: an address such as `127.0.0.1:9464`; `public`,
     /// which serves them at `http.listen` to everybody; or `off`.
     pub metrics_listen: MetricsListen,
+    /// Seconds for which the server goes on after SIGTERM as before, with 503 at `/readyz`, so that a load balancer
+    /// turns away before the listeners close. Then what is under way has its own 60 seconds.
+    pub drain_seconds: u64,
+}
+
+impl Http {
+    pub(super) fn check(&self, violations: &mut Violations<'_>) {
+        violations.must(self.drain_seconds <= 600, "http.drain_seconds: at most 600");
+    }
 }
 
 /// The header in which a reverse proxy names the client.
@@ -83,9 +97,11 @@ impl Default for Http {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            tls_listen: Listen::Off,
             trusted_proxies: Vec::new(),
             forwarded_header: ForwardedHeader::default(),
             metrics_listen: MetricsListen::Off,
+            drain_seconds: 0,
         }
     }
 }

@@ -55,9 +55,11 @@ pub fn listeners(config: &Config) -> Vec<Listener> {
     let inbox = config.inbox.enabled.then_some(config.inbox.smtp_listen);
     let one = |key: &'static str, address| Listener { key, name: key.to_owned(), address };
     let mut listeners = vec![one("http.listen", config.http.listen)];
+    listeners.extend(config.http.tls_listen.address().map(|it| one("http.tls_listen", it)));
     listeners.extend(metrics.map(|it| one("http.metrics_listen", it)));
     listeners.extend(several("smtp.listen_starttls", config.smtp.starttls_addresses()));
     listeners.extend(several("smtp.listen_tls", config.smtp.tls_addresses()));
+    listeners.extend(config.acme.http_address().map(|it| one("acme.http_listen", it)));
     listeners.extend(config.bounces.address().map(|it| one("bounces.listen", it)));
     listeners.extend(inbox.map(|it| one("inbox.smtp_listen", it)));
     listeners

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::acme::Acme;
 use super::backup::Backup;
 use super::bounces::Bounces;
 use super::credits::Credits;
@@ -20,16 +21,19 @@ use super::plugins::Plugins;
 use super::retention::Retention;
 use super::smtp::Smtp;
 use super::store::Store;
+use super::telemetry::Telemetry;
 use super::webhooks::Webhooks;
 
 /// All of it. Every key has a default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The HTTP API: its listener, and who sees the metrics.
+    /// The HTTP API: its listeners, and who sees the metrics.
     pub http: Http,
     /// The SMTP relay: its listeners, its certificate, and what a session may use.
     pub smtp: Smtp,
+    /// The certificate of both, from a certificate authority (CA) by ACME.
+    pub acme: Acme,
     /// Where the server keeps its data.
     pub store: Store,
     /// This server among those that share a database. With a file there is one, and it has all the work.
@@ -62,6 +66,8 @@ pub struct Config {
     pub limits: Limits,
     /// The log.
     pub log: Log,
+    /// Where traces go.
+    pub telemetry: Telemetry,
 }
 
 /// `[inbox]`

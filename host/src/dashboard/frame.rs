@@ -58,6 +58,8 @@ pub struct Frame {
     pub account: Option<Membership>,
     /// All accounts of the person, where there are several.
     pub accounts: Vec<MembershipRow>,
+    /// Why the server is in read-only mode, while it is.
+    pub read_only: Option<String>,
     /// Accounts that wait for the person's answer to an invitation; none on the page where it is given.
     pub invitations: Vec<MembershipRow>,
     /// What has just been done.
@@ -79,6 +81,7 @@ impl Frame {
             invitations.clear();
         }
         let is_suspended = visitor.guest.path.starts_with("/app") && visitor.is_suspended();
+        let maintenance = dashboard.api.journey.accept.facts.current_maintenance().await?;
         let is_acting = person.membership.as_ref().is_some_and(|it| it.is_acting);
         Ok(Self {
             style: assets::style(),
@@ -92,6 +95,7 @@ impl Frame {
             is_operator: person.user.is_operator,
             is_acting,
             is_suspended,
+            read_only: maintenance.map(|it| it.reason.clone()),
             account: person.membership.clone(),
             accounts: if accounts.len() > 1 && !is_acting { accounts } else { Vec::new() },
             invitations,

@@ -17,6 +17,7 @@ pub use super::theme::Theme;
 use crate::account::role::Role;
 use crate::api::{body, request_context};
 use crate::id::AccountId;
+use crate::journey::accept::refusal::Refusal;
 use crate::people::{LogInError, Membership, Origin, Person, SESSION_LIFE, Secret, SeenBy};
 
 const SESSION: &str = "__Host-waxwing";
@@ -244,6 +245,30 @@ fn changes_account(parts: &Parts) -> bool {
     !is_read && path.starts_with("/app/") && !is_of_person
 }
 
+/// Refuses a form that changes something while the server is in read-only mode. Who is logged in, and as whom, and how the
+/// pages look is no change.
+async fn must_not_be_read_only(parts: &Parts, dashboard: &Dashboard) -> Result<(), Failure> {
+    let path = parts.uri.path();
+    let kept = ["/login", "/logout", "/theme", "/app/account", "/app/verify", "/ops/check"];
+    let kept_below = ["/login/", "/app/acting/", "/app/profile/sessions/"];
+    let is_kept = kept.contains(&path)
+        || kept_below.iter().any(|it| path.starts_with(it))
+        || (path.starts_with("/ops/accounts/") && path.ends_with("/act"))
+        || path.ends_with("/preview")
+        || (path.starts_with("/app/templates/") && path.ends_with("/check"))
+        || (path.starts_with("/ops/decisions/") && path.ends_with("/replay"));
+    if matches!(parts.method, Method::GET | Method::HEAD) || is_kept {
+        return Ok(());
+    }
+    match dashboard.api.journey.accept.facts.current_maintenance().await? {
+        None => Ok(()),
+        Some(known) => {
+            let refusal = Refusal::read_only(&known.reason);
+            Err(Failure::Unavailable(sentence(&refusal.message())))
+        }
+    }
+}
+
 impl FromRequestParts<Dashboard> for Visitor {
     type Rejection = Failure;
 
@@ -258,6 +283,7 @@ impl FromRequestParts<Dashboard> for Visitor {
             && let Some(person) = dashboard.people.person(&secret, guest.from.ip, by).await?
         {
             let visitor = Self { person, secret, guest };
+            must_not_be_read_only(parts, dashboard).await?;
             if changes_account(parts) && visitor.is_suspended() {
                 return Err(Failure::Forbidden(SUSPENDED.to_owned()));
             }
@@ -334,8 +360,12 @@ impl<T> Change<T> {
 impl FromRequest<Dashboard> for GuestForm {
     type Rejection = Failure;
 
-    async fn from_request(request: Request, _: &Dashboard) -> Result<Self, Failure> {
+    async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self, Failure> {
         let (parts, body) = request.into_parts();
+        if let Err(failure) = must_not_be_read_only(&parts, dashboard).await {
+            body::drain(body).await;
+            return Err(failure);
+        }
         Ok(Self { guest: Guest::of(&parts), form: Form::read(body).await? })
     }
 }

@@ -168,7 +168,7 @@ impl CheckName {
             Self::Disk => "A server without room accepts no mail, and loses none.",
             Self::Listeners => "A port that takes no connections refuses every client.",
             Self::Certificate => {
-                "Clients of the SMTP relay refuse a certificate that has expired or names another host."
+                "Clients of SMTP and HTTPS refuse a certificate that has expired or names another host."
             }
             Self::Clock => {
                 "Second factors, the time stamps of webhooks and DKIM signatures are refused where the clock is wrong."

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::finding::Verdict;
 use super::names::{addresses_of, exchangers_of};
 use super::words::{quoted, span};
-use super::world::{CertificateView, Egress, Listener, Naming, ServerView, World};
+use super::world::{CertificateView, Egress, Listener, Naming, Renewal, ServerView, World};
 use crate::clock::Timestamp;
 
 /// For a connection, and for a greeting.
@@ -24,6 +24,8 @@ const CERTIFICATE_SOON: Duration = Duration::from_hours(14 * 24);
 const CERTIFICATE_LATE: Duration = Duration::from_hours(3 * 24);
 const RENEW: &str = "Renew it, and put it where [smtp] certificate and private_key say: the server takes it without a \
                      restart.";
+const ORDER: &str = "Read in the log why no new one comes (`no new certificate`), remove the reason, and send SIGHUP to the \
+                     server: it orders one at once.";
 
 /// Whether every port of the server takes connections.
 pub async fn listeners(world: &World) -> Verdict {
@@ -69,37 +71,52 @@ pub fn certificate(world: &World) -> Verdict {
 }
 
 fn certificate_verdict(seen: CertificateView, now: Timestamp, hostname: &str) -> Verdict {
-    let (ends, naming) = match seen {
+    let (ends, naming, renewal) = match seen {
         CertificateView::NotNeeded => {
-            return Verdict::ok("No port of this server needs one: the SMTP relay is off.");
+            return Verdict::ok("No port of this server needs one: SMTP and HTTPS are off.");
         }
         CertificateView::MadeAtStart => {
             return Verdict::not_checked("The server makes one of its own when it starts.");
         }
+        CertificateView::OrderedAtStart => {
+            return Verdict::not_checked("The server orders one at a CA when it runs.");
+        }
         CertificateView::Faulty(reasons) => return Verdict::failing(reasons, RENEW),
-        CertificateView::Loaded { ends, naming } => (ends, naming),
+        CertificateView::Loaded { ends, naming, renewal } => (ends, naming, renewal),
     };
-    if ends <= now {
-        let since = span(ends.until(now));
-        return Verdict::failing(format!("It ended {since} ago, at {ends}."), RENEW);
-    }
+    // Nothing where it has ended.
     let left = now.until(ends);
-    let seen = format!("It ends in {}, at {ends}.", span(left));
-    if left < CERTIFICATE_LATE {
-        return Verdict::failing(seen, RENEW);
+    let seen = if left.is_zero() {
+        format!("It ended {} ago, at {ends}.", span(ends.until(now)))
+    } else {
+        format!("It ends in {}, at {ends}.", span(left))
+    };
+    let rename = match &renewal {
+        Renewal::ByHand => {
+            "get a certificate for it, or set smtp.hostname to a name that the certificate has"
+        }
+        Renewal::ByOrder(_) => "name it in [acme] domains: the server then orders another one",
+    };
+    let (seen, todo, needs_somebody) = match renewal {
+        Renewal::ByHand => (seen, RENEW, left < CERTIFICATE_SOON),
+        Renewal::ByOrder(Some(reason)) => {
+            (format!("{seen} No new one could be ordered: {reason}."), ORDER, true)
+        }
+        // Of a short life the server renews it in the last days, and in time.
+        Renewal::ByOrder(None) => (seen, ORDER, left.is_zero()),
+    };
+    if needs_somebody && left < CERTIFICATE_LATE {
+        return Verdict::failing(seen, todo);
     }
-    if left < CERTIFICATE_SOON {
-        return Verdict::warning(seen, RENEW);
+    if needs_somebody {
+        return Verdict::warning(seen, todo);
     }
     match naming {
         Naming::OtherHosts => Verdict::warning(
             format!("It does not name {hostname}, the smtp.hostname of this server."),
-            "Clients that connect to that name refuse it: get a certificate for it, or set smtp.hostname to a name \
-             that the certificate has.",
+            format!("Clients that connect to that name refuse it: {rename}."),
         ),
-        Naming::ThisHost | Naming::NotCompared => {
-            Verdict::ok(format!("That of the SMTP relay is good until {ends}."))
-        }
+        Naming::ThisHost | Naming::NotCompared => Verdict::ok(format!("It is good until {ends}.")),
     }
 }
 
@@ -188,7 +205,7 @@ mod tests {
     fn a_certificate_is_told_before_it_ends() {
         let day = Duration::from_hours(24);
         let seen = |ends, naming| {
-            let view = CertificateView::Loaded { ends, naming };
+            let view = CertificateView::Loaded { ends, naming, renewal: Renewal::ByHand };
             certificate_verdict(view, NOW, "mail.example.net")
         };
         for (ends, state) in [
@@ -204,6 +221,35 @@ mod tests {
         let faulty = CertificateView::Faulty("smtp.certificate is missing".to_owned());
         assert_eq!(certificate_verdict(faulty, NOW, "h").state, State::Failing);
         assert_eq!(certificate_verdict(CertificateView::NotNeeded, NOW, "h").state, State::Ok);
+    }
+
+    #[test]
+    fn a_certificate_that_no_order_renews_says_why_and_what_to_do() {
+        let day = Duration::from_hours(24);
+        let seen = |ends, naming, trouble: Option<&str>| {
+            let renewal = Renewal::ByOrder(trouble.map(str::to_owned));
+            let view = CertificateView::Loaded { ends, naming, renewal };
+            certificate_verdict(view, NOW, "mail.example.net")
+        };
+        let refused = Some("the CA is down. The server tries again at noon");
+        for (ends, trouble, state) in [
+            (NOW.after(day * 60), refused, State::Warning),
+            (NOW.after(day), refused, State::Failing),
+            (NOW.before(day), refused, State::Failing),
+            (NOW.before(day), None, State::Failing),
+            (NOW.after(day), None, State::Ok),
+        ] {
+            let verdict = seen(ends, Naming::ThisHost, trouble);
+            assert_eq!(verdict.state, state, "{verdict:?}");
+        }
+        let warned = seen(NOW.after(day * 60), Naming::ThisHost, refused);
+        let why = "It ends in 60 days, at 2027-03-16T08:00:00Z. No new one could be ordered: the CA is down. The server \
+                   tries again at noon.";
+        assert_eq!((warned.what.as_str(), warned.todo.as_deref()), (why, Some(ORDER)));
+        let other = seen(NOW.after(day * 60), Naming::OtherHosts, None);
+        assert!(other.todo.is_some_and(|it| it.contains("[acme] domains")));
+        let ordered = certificate_verdict(CertificateView::OrderedAtStart, NOW, "h");
+        assert_eq!(ordered.state, State::NotChecked, "no server runs that could order it");
     }
 
     #[tokio::test]

@@ -12,7 +12,8 @@ use crate::clock::Timestamp;
 use crate::plugin::status::{SlotStatus, Standing};
 use crate::plural::plural;
 use crate::store::{
-    Gauges, Integrity, NodeRow, NodeState, StoreError, WebhookOwner, WebhookRow, WebhookState,
+    Gauges, Integrity, Maintenance, NodeRow, NodeState, StoreError, WebhookOwner, WebhookRow,
+    WebhookState,
 };
 
 /// Something that has been due for so long is late, or stuck.
@@ -66,13 +67,28 @@ pub async fn integrity(live: &Live) -> Verdict {
 
 /// Whether mail that is due is attempted.
 pub async fn queue(world: &World, live: &Live) -> Verdict {
-    let (gauges, hold) =
-        tokio::join!(live.store.gauges(world.clock.now()), live.store.delivery_hold());
-    match (gauges, hold) {
-        (Ok(gauges), Ok(Some(backup))) => held_verdict(gauges, backup),
-        (Ok(gauges), Ok(None)) => queue_verdict(gauges),
-        (Err(error), _) | (_, Err(error)) => unread(&error),
+    let (store, now) = (&live.store, world.clock.now());
+    let (gauges, hold, maintenance) =
+        tokio::join!(store.gauges(now), store.delivery_hold(), store.maintenance());
+    match (gauges, hold, maintenance) {
+        // First, because a release is refused in read-only mode.
+        (Ok(gauges), Ok(_), Ok(Some(mode))) if mode.holds_delivery() => {
+            paused_verdict(gauges, &mode)
+        }
+        (Ok(gauges), Ok(Some(backup)), Ok(_)) => held_verdict(gauges, backup),
+        (Ok(gauges), Ok(None), Ok(_)) => queue_verdict(gauges),
+        (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) => unread(&error),
     }
+}
+
+/// Nothing is attempted while an operator holds delivery in read-only mode.
+fn paused_verdict(gauges: Gauges, mode: &Maintenance) -> Verdict {
+    let (waiting, Maintenance { reason, since, .. }) = (gauges.waiting, mode);
+    let wait = plural(waiting, "message waits", "messages wait");
+    Verdict::warning(
+        format!("Read-only mode holds delivery since {since} ({reason}); {waiting} {wait}."),
+        "Run waxwing maintenance off when the work is done.",
+    )
 }
 
 /// Nothing is attempted until the operator has decided about the mail that waited in a backup.
@@ -325,6 +341,7 @@ mod tests {
     use crate::health::finding::State;
     use crate::health::tests::NOW;
     use crate::id::{NodeId, WebhookId};
+    use crate::store::MaintenanceDelivery;
 
     #[test]
     fn mail_that_is_due_and_not_attempted_is_late_and_then_stuck() {
@@ -350,6 +367,17 @@ mod tests {
         assert!(held.todo.is_some_and(|it| it.contains("waxwing queue release")));
         let one = held_verdict(Gauges { waiting: 1, ..gauges }, NOW);
         assert!(one.what.ends_with("1 message waits."), "{one:?}");
+    }
+
+    #[test]
+    fn delivery_that_read_only_mode_holds_is_a_warning_with_its_reason() {
+        let gauges = Gauges { oldest_due: Duration::from_mins(60), waiting: 3, file: None };
+        let delivery = MaintenanceDelivery::Held;
+        let mode = Maintenance { reason: "a new disk".to_owned(), since: NOW, delivery };
+        let paused = paused_verdict(gauges, &mode);
+        assert_eq!(paused.state, State::Warning);
+        assert!(paused.what.ends_with("(a new disk); 3 messages wait."), "{paused:?}");
+        assert!(paused.todo.is_some_and(|it| it.contains("waxwing maintenance off")));
     }
 
     #[test]

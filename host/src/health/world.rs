@@ -62,16 +62,27 @@ pub enum Egress {
     Elsewhere,
 }
 
-/// The certificate of the SMTP relay.
+/// The certificate of the server's ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CertificateView {
     /// No port needs one.
     NotNeeded,
-    Loaded { ends: Timestamp, naming: Naming },
+    Loaded { ends: Timestamp, naming: Naming, renewal: Renewal },
     /// Its files cannot be used.
     Faulty(String),
     /// The server makes its own when it starts.
     MadeAtStart,
+    /// The server orders one at a CA when it runs.
+    OrderedAtStart,
+}
+
+/// Who sees to it that a new certificate is there in time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Renewal {
+    /// Whoever puts its files where the configuration says.
+    ByHand,
+    /// The server, which orders it at a CA; why the last order brought none.
+    ByOrder(Option<String>),
 }
 
 /// Whether a certificate names the host of `smtp.hostname`.

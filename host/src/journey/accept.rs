@@ -16,6 +16,8 @@
 //! What the server sends itself (invitations, password resets) is no client's request: it begins at `Journey::submit`, with
 //! the operator's key, and takes no sends.
 //!
+//! In read-only mode `Journey::submit` and `Journey::check_sender` refuse with `UNAVAILABLE` ([`Accept::must_not_be_read_only`]).
+//!
 //! `Journey::submit` repeats 2 on the facts that the message is decided on: a key may be switched off at any moment.
 
 pub mod authenticate;
@@ -89,6 +91,14 @@ impl Accept {
         let is_stranger = refusal == Refusal::Unauthorized;
         let refusal = if is_stranger { self.rate_limits.failed_login(ip) } else { refusal };
         FailedLogin { refusal, key }
+    }
+
+    /// Refuses while an operator has switched the server to read-only mode, as this node knows since the caller was found.
+    pub fn must_not_be_read_only(&self) -> Result<(), Refusal> {
+        match self.facts.maintenance() {
+            None => Ok(()),
+            Some(maintenance) => Err(Refusal::read_only(&maintenance.reason)),
+        }
     }
 
     /// Takes sends from what the key and its account may send now.

@@ -2,7 +2,9 @@
 //! and only this server can make one, by a truncated HMAC-SHA-256: nobody can forge a bounce of a message that they did not receive.
 
 use std::fmt;
+use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
@@ -19,18 +21,26 @@ const MAC_OCTETS: usize = 10;
 /// RFC 4648 section 6, in lower case: relays change the case of local parts.
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// Makes return paths and reads them again.
+/// Makes return paths and reads them again. All clones have the same keys.
 #[derive(Clone)]
-pub struct Verp(Hmac<Sha256>);
+pub struct Verp(Arc<ArcSwap<Keys>>);
+
+struct Keys {
+    newest: Hmac<Sha256>,
+    /// Return paths that were made with them still come back.
+    earlier: Vec<Hmac<Sha256>>,
+}
 
 impl Verp {
     /// `key` must be derived for return paths alone.
-    ///
-    /// # Panics
-    /// Never: HMAC takes keys of any length.
     #[must_use]
     pub fn new(key: &[u8; 32]) -> Self {
-        Self(Hmac::new_from_slice(key).expect("HMAC takes keys of any length"))
+        Self(Arc::new(ArcSwap::from_pointee(Keys::of(key, &[]))))
+    }
+
+    /// From now on return paths are made with `newest`, and read with all of these.
+    pub fn replace_keys(&self, newest: &[u8; 32], earlier: &[[u8; 32]]) {
+        self.0.store(Arc::new(Keys::of(newest, earlier)));
     }
 
     /// The return path of a message, `b-<ulid>-<code>@host`; none where the host's name leaves no room
@@ -38,8 +48,8 @@ impl Verp {
     #[must_use]
     pub fn address(&self, message: MessageId, host: &DomainName) -> Option<EmailAddress> {
         let ulid = message.ulid();
-        let mac: Vec<u8> =
-            self.mac(&ulid).finalize().into_bytes().into_iter().take(MAC_OCTETS).collect();
+        let code = mac(&self.0.load().newest, &ulid).finalize().into_bytes();
+        let mac: Vec<u8> = code.into_iter().take(MAC_OCTETS).collect();
         format!("{PREFIX}-{ulid}-{}@{}", encode(&mac), host.as_str()).parse().ok()
     }
 
@@ -48,22 +58,34 @@ impl Verp {
     pub fn read(&self, local_part: &str) -> Option<MessageId> {
         let local_part = local_part.to_ascii_lowercase();
         let mut parts = local_part.split('-');
-        let (prefix, ulid, mac) = (parts.next()?, parts.next()?, parts.next()?);
+        let (prefix, ulid, code) = (parts.next()?, parts.next()?, parts.next()?);
         if prefix != PREFIX || parts.next().is_some() {
             return None;
         }
         let message: MessageId = format!("msg_{}", ulid.to_ascii_uppercase()).parse().ok()?;
-        let genuine = self.mac(ulid).verify_truncated_left(&decode(mac)?).is_ok();
+        let (code, keys) = (decode(code)?, self.0.load());
+        let mut keys = std::iter::once(&keys.newest).chain(&keys.earlier);
+        let genuine = keys.any(|key| mac(key, ulid).verify_truncated_left(&code).is_ok());
         // One message, one address: not also what only looks like its ULID.
         (genuine && message.ulid() == ulid).then_some(message)
     }
+}
 
-    fn mac(&self, ulid: &str) -> Hmac<Sha256> {
-        let mut mac = self.0.clone();
-        mac.update(VERSION);
-        mac.update(ulid.as_bytes());
-        mac
+impl Keys {
+    fn of(newest: &[u8; 32], earlier: &[[u8; 32]]) -> Self {
+        Self { newest: hmac(newest), earlier: earlier.iter().map(hmac).collect() }
     }
+}
+
+fn hmac(key: &[u8; 32]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key).expect("HMAC takes keys of any length")
+}
+
+fn mac(key: &Hmac<Sha256>, ulid: &str) -> Hmac<Sha256> {
+    let mut mac = key.clone();
+    mac.update(VERSION);
+    mac.update(ulid.as_bytes());
+    mac
 }
 
 impl fmt::Debug for Verp {
@@ -154,6 +176,21 @@ mod tests {
     #[test]
     fn another_key_makes_other_codes() {
         assert_eq!(Verp::new(&[8; 32]).read(&local_part()), None);
+    }
+
+    #[test]
+    fn return_paths_of_an_earlier_key_come_back_and_new_ones_have_the_newest() {
+        let verp = verp();
+        let reader = verp.clone();
+        let before = local_part();
+        verp.replace_keys(&[8; 32], &[[7; 32]]);
+        assert_eq!(reader.read(&before), Some(message()));
+        let host = "bounce.example.com".parse().expect("a name");
+        let now = reader.address(message(), &host).expect("there is room");
+        assert_eq!(Verp::new(&[8; 32]).read(now.local()), Some(message()));
+        assert_eq!(reader.read(now.local()), Some(message()));
+        verp.replace_keys(&[8; 32], &[]);
+        assert_eq!(reader.read(&before), None);
     }
 
     #[test]

@@ -145,7 +145,8 @@ fn step_of(secret: &[u8], code: &str, now: Timestamp) -> Option<i64> {
 }
 
 /// Which row the secret is sealed for.
-fn identity(user: UserId) -> String {
+#[must_use]
+pub fn identity(user: UserId) -> String {
     format!("factor of {user}")
 }
 

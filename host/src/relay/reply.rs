@@ -56,7 +56,10 @@ fn login(refusal: &Refusal) -> Reply {
         Refusal::Unauthorized => Reply::WrongKey,
         Refusal::RateLimited { .. } | Refusal::TooManyFailedLogins { .. } => Reply::TooManyLogins,
         Refusal::Unavailable { outage: Outage::Stopping, .. } => Reply::Stopping,
-        Refusal::Unavailable { outage: Outage::Plugin | Outage::Store | Outage::Busy, .. }
+        Refusal::Unavailable {
+            outage: Outage::Plugin | Outage::Store | Outage::Busy | Outage::Maintenance,
+            ..
+        }
         | Refusal::Internal { .. } => Reply::LoginOutage,
         Refusal::Forbidden { .. }
         | Refusal::BadRequest { .. }
@@ -96,6 +99,7 @@ fn message(refusal: &Refusal, unpaid: Unpaid) -> Reply {
             Outage::Store => Reply::StoreOutage,
             Outage::Busy => Reply::Busy,
             Outage::Stopping => Reply::Stopping,
+            Outage::Maintenance => Reply::ReadOnly,
         },
     }
 }

@@ -32,6 +32,7 @@ use crate::journey::accept::refusal::{Refusal, Refused};
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::store::records::Acceptance;
+use crate::trace::Arrival;
 
 /// Room to read into: for commands, and for a message.
 const COMMAND_READ_BYTES: usize = 1 << 10;
@@ -363,7 +364,8 @@ impl Session<'_> {
         let (items, idempotency) = message::read(mail, &self.limits.settings, now)?;
         let acceptance = Acceptance::Together;
         let id = RequestId::new(now);
-        let request = journey::Request { id, idempotency, acceptance, items };
+        let arrival = Arrival::over_smtp(start);
+        let request = journey::Request { id, idempotency, acceptance, arrival, items };
         record_step(journey::accept::Step::Accept, start);
         let sent = self.relay.journey.submit(caller, &request).await;
         let receipts = sent.map_err(message::by_header)?.items.into_iter();

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use super::data_dir::DataDir;
 use super::delivery::{DeliverySetupError, routes};
 use super::webhooks::WebhooksError;
-use super::{backup, delivery, plugins, relay, resolvers, tcp_listener};
+use super::{acme, backup, delivery, plugins, relay, resolvers, tcp_listener};
 use crate::clock::Clock;
 use crate::config::{self, Reading};
 use crate::delivery::smtp::TlsClient;
@@ -29,7 +29,7 @@ pub async fn check(reading: &Reading) -> Vec<String> {
         if found.is_empty() {
             let data = DataDir::unopened(&config.store);
             faults.note(plugins::check_state(&data).err());
-            faults.note(relay::check_self_signed(&config.smtp, &data).err());
+            faults.note(relay::check_self_signed(config, &data).err());
             if let Some(place) = DataDir::existing_place(&config.store) {
                 faults.note(Store::check(&place).await.err());
             }
@@ -37,7 +37,8 @@ pub async fn check(reading: &Reading) -> Vec<String> {
         faults.note(found);
     }
     faults.note(plugins::check_own_directory(config).err());
-    faults.note(relay::check_certificate(&config.smtp));
+    faults.note(relay::check_certificate(config));
+    faults.note(acme::check(&config.acme));
     faults
         .note(TlsClient::new(delivery.ca_file.as_deref()).map_err(DeliverySetupError::from).err());
     for smarthost in &delivery.smarthosts {

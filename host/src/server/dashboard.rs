@@ -25,7 +25,7 @@ pub fn people(
         store: store.clone(),
         clock: clock.clone(),
         passwords: Passwords::default(),
-        seal: Seal::new(&data.master_key()?, Purpose::Factors),
+        seal: Seal::of(&data.key_ring()?, Purpose::Factors),
         rate_limits: Arc::clone(&limits.rate_limits),
     }))
 }

@@ -4,22 +4,25 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use rustix::fs::Access;
 
 use super::directory::{self, UnusableDirectory};
+use super::key_file::{self, MasterKey};
 use crate::backup::Source;
 use crate::config;
 use crate::id::fill_random;
 use crate::mail::verp::Verp;
 use crate::store::Place;
-use crate::store::seal::{Purpose, derived_key};
+use crate::store::seal::{KeyRing, return_path_key};
 
 const DATABASE: &str = "waxwing.db";
 const INBOX: &str = "inbox.db";
 const LOCK: &str = "lock";
 const FILLING: &str = "migrate.lock";
 const TLS: &str = "tls";
+const ACME: &str = "acme";
 const MASTER_KEY: &str = "master.key";
 const CONTROL: &str = "control.json";
 const IDENTITY: &str = "identity";
@@ -32,6 +35,15 @@ pub struct DataDir {
     path: PathBuf,
     /// Where the master key is, if not in the directory.
     key_file: Option<PathBuf>,
+    /// Read once; see [`DataDir::refresh_keys`].
+    keys: Arc<OnceLock<ServerKeys>>,
+}
+
+/// What the server makes of its master keys. All clones of the directory share it.
+#[derive(Debug)]
+struct ServerKeys {
+    ring: KeyRing,
+    verp: Verp,
 }
 
 /// Holds the directory for one server until it is dropped.
@@ -57,8 +69,14 @@ pub enum DataDirError {
     #[error("another `waxwing migrate` fills the data directory {path}; wait for its end")]
     Filled { path: PathBuf },
     /// The master key was cut off or replaced.
-    #[error("the master key {path} does not have 32 bytes; restore it from your backup")]
+    #[error(
+        "the master key {path} is neither 32 bytes nor what `waxwing master-key` writes; restore it from your backup"
+    )]
     BadKey { path: PathBuf },
+    #[error("another `waxwing master-key` changes {path} now; wait until it has ended")]
+    KeysLocked { path: PathBuf },
+    #[error("a backup of the data directory {path} is being taken; wait until it has ended")]
+    BackedUp { path: PathBuf },
     /// Nobody but the operator makes what all nodes are to have.
     #[error(
         "the master key {path} of store.master_key_file is not there; copy master.key of the data directory of a \
@@ -79,7 +97,7 @@ impl DataDir {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(path).map_err(at(path))?;
-        Ok(Self { path: path.to_owned(), key_file: None })
+        Ok(Self::unopened_at(path))
     }
 
     /// The same for a server of that configuration, whose master key may stand elsewhere.
@@ -90,13 +108,13 @@ impl DataDir {
     /// A directory that may not be there, with its own master key; nothing is made.
     #[must_use]
     pub fn unopened_at(path: &Path) -> Self {
-        Self { path: path.to_owned(), key_file: None }
+        Self { path: path.to_owned(), key_file: None, keys: Arc::default() }
     }
 
     /// The directory as it stands; nothing is made.
     #[must_use]
     pub fn unopened(config: &config::Store) -> Self {
-        Self { path: config.data_dir.clone(), key_file: config.master_key_file.clone() }
+        Self { key_file: config.master_key_file.clone(), ..Self::unopened_at(&config.data_dir) }
     }
 
     /// Why a server could not take up the directory as it stands. A directory or a key that is missing is
@@ -117,7 +135,7 @@ impl DataDir {
         if let Err(fault) = directory::check_writable("store.data_dir", path) {
             return vec![fault.into()];
         }
-        let data = Self { path: path.to_owned(), key_file: None };
+        let data = Self::unopened_at(path);
         let both = Access::READ_OK | Access::WRITE_OK;
         let files = [
             (DATABASE, both),
@@ -149,7 +167,7 @@ impl DataDir {
         for path in [self.master_key_path(), self.file(CONTROL)] {
             let Some(mode) = shared_mode(&path) else { continue };
             tracing::warn!(
-                file = %path.display(),
+                path = %path.display(),
                 mode = %format_args!("{mode:04o}"),
                 "other users of this machine can read or replace a secret of the server; run chmod 600 \
                  on the file, and keep the data directory at mode 0700"
@@ -187,15 +205,22 @@ impl DataDir {
         self.lock_file(FILLING)?.ok_or_else(|| DataDirError::Filled { path: self.path.clone() })
     }
 
+    /// Lets one process at a time change the master keys.
+    pub fn lock_keys(&self) -> Result<Lock, DataDirError> {
+        let path = self.master_key_path();
+        let beside = beside(&path, "lock");
+        lock_at(beside)?.ok_or(DataDirError::KeysLocked { path })
+    }
+
+    /// Keeps backups off while a master key leaves: one would have values that were sealed before, and the keys of after.
+    pub fn lock_backups(&self) -> Result<Lock, DataDirError> {
+        let beside_work = self.file(BACKUP_WORK).with_extension("lock");
+        lock_at(beside_work)?.ok_or_else(|| DataDirError::BackedUp { path: self.path.clone() })
+    }
+
     /// None where another process has it.
     fn lock_file(&self, name: &str) -> Result<Option<Lock>, DataDirError> {
-        let path = self.file(name);
-        let file = File::create(&path).map_err(at(&path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Lock(file))),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(source)) => Err(DataDirError::Io { path, source }),
-        }
+        lock_at(self.file(name))
     }
 
     /// What tells this directory from every other one, made at the first start. Whoever holds the directory's lock knows
@@ -223,9 +248,44 @@ impl DataDir {
         if self.file(LOCK).is_file() { self.lock().map(Some) } else { Ok(None) }
     }
 
-    /// What makes and reads return paths, by the master key.
+    /// What makes and reads return paths, by the master keys.
     pub fn verp(&self) -> Result<Verp, DataDirError> {
-        Ok(Verp::new(&derived_key(&self.master_key()?, Purpose::ReturnPaths)))
+        Ok(self.server_keys()?.verp.clone())
+    }
+
+    /// What seals and opens values, by the master keys.
+    pub fn key_ring(&self) -> Result<KeyRing, DataDirError> {
+        Ok(self.server_keys()?.ring.clone())
+    }
+
+    fn server_keys(&self) -> Result<&ServerKeys, DataDirError> {
+        if let Some(known) = self.keys.get() {
+            return Ok(known);
+        }
+        let keys = bytes_of(&self.master_keys()?);
+        let bad_key = || DataDirError::BadKey { path: self.master_key_path() };
+        let path = self.master_key_path();
+        let reread = move || Some(bytes_of(&key_file::read(&std::fs::read(&path).ok()?)?));
+        let ring = KeyRing::new(&keys, reread).ok_or_else(bad_key)?;
+        let newest = keys.first().ok_or_else(bad_key)?;
+        let verp = Verp::new(&return_path_key(newest));
+        let made = self.keys.get_or_init(|| ServerKeys { ring, verp });
+        made.take_over(&keys);
+        Ok(made)
+    }
+
+    /// Takes over what `waxwing master-key` has written since. A file that cannot be read changes nothing: what is in memory
+    /// still opens everything.
+    pub fn refresh_keys(&self) {
+        let Some(known) = self.keys.get() else { return };
+        let content = std::fs::read(self.master_key_path()).ok();
+        let Some(keys) = content.and_then(|it| key_file::read(&it)) else { return };
+        if known.take_over(&bytes_of(&keys)) {
+            tracing::info!(
+                count = keys.len(),
+                "master keys changed: the newest seals from now on, and each of them opens what it has sealed"
+            );
+        }
     }
 
     /// Where the master key is.
@@ -239,40 +299,50 @@ impl DataDir {
         self.master_key_path().is_file()
     }
 
-    /// The server's master key. That of the directory is made at the first start; a file that the configuration names is
-    /// the operator's.
+    /// The newest master key.
     pub fn master_key(&self) -> Result<[u8; 32], DataDirError> {
+        let bad_key = || DataDirError::BadKey { path: self.master_key_path() };
+        self.master_keys()?.first().map(|it| it.bytes).ok_or_else(bad_key)
+    }
+
+    /// The server's master keys, the newest first. That of the directory is made at the first start; a file that the
+    /// configuration names is the operator's.
+    pub fn master_keys(&self) -> Result<Vec<MasterKey>, DataDirError> {
         let path = self.master_key_path();
         match File::open(&path) {
             Ok(mut file) => {
-                let mut bytes = Vec::new();
-                file.read_to_end(&mut bytes).map_err(at(&path))?;
-                bytes.try_into().map_err(|_| DataDirError::BadKey { path })
+                let mut content = Vec::new();
+                file.read_to_end(&mut content).map_err(at(&path))?;
+                key_file::read(&content).ok_or(DataDirError::BadKey { path })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound && self.key_file.is_some() => {
                 Err(DataDirError::NoKey { path })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let mut key = [0; 32];
-                fill_random(&mut key);
-                self.write_private(MASTER_KEY, &key)?;
-                Ok(key)
+                let key = MasterKey::random(None);
+                self.write_private(MASTER_KEY, &key.bytes)?;
+                Ok(vec![key])
             }
             Err(source) => Err(DataDirError::Io { path, source }),
         }
     }
 
+    /// Makes these the master keys, the newest first. When this answers, they outlast a loss of power: what is sealed
+    /// with the newest one from now on must not outlive it.
+    pub fn write_master_keys(&self, keys: &[MasterKey]) -> Result<(), DataDirError> {
+        let path = self.master_key_path();
+        write_private_at(&path, key_file::written(keys).as_bytes())?;
+        #[cfg(unix)]
+        if let Some(folder) = path.parent() {
+            File::open(folder).and_then(|it| it.sync_all()).map_err(at(folder))?;
+        }
+        self.refresh_keys();
+        Ok(())
+    }
+
     /// Writes a file that only its owner can read, whole or not at all.
     pub fn write_private(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
-        let path = self.file(name);
-        let partial = self.file(&format!("{name}.{}.partial", std::process::id()));
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&partial).map_err(at(&partial))?;
-        file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&partial))?;
-        std::fs::rename(&partial, &path).map_err(at(&path))
+        write_private_at(&self.file(name), bytes)
     }
 
     /// How the command line on this machine reaches the server that runs here: its address, and
@@ -348,6 +418,17 @@ impl DataDir {
         Ok(directory::check_writable("store.data_dir", &self.file(TLS))?)
     }
 
+    /// The account at a CA, its orders and its certificate; made where it is missing.
+    pub fn acme(&self) -> Result<Self, DataDirError> {
+        Self::open(&self.file(ACME))
+    }
+
+    /// The same as it stands; nothing is made.
+    #[must_use]
+    pub fn unopened_acme(&self) -> Self {
+        Self::unopened_at(&self.file(ACME))
+    }
+
     #[must_use]
     pub fn compiled_plugins(&self) -> PathBuf {
         self.file("compiled-plugins")
@@ -365,20 +446,71 @@ impl DataDir {
         self.file(PLUGINS)
     }
 
-    /// What a backup of it holds; what is missing here is made by a start. Of plugins in a directory of their own a backup
-    /// has copies, too, and a restore puts them into this one.
+    /// What a backup of it holds; what is missing here is made by a start. Of a master key and of plugins that the
+    /// configuration keeps elsewhere a backup has copies, too, and a restore puts them into this one.
     pub fn backup_source(&self, own_plugins: Option<PathBuf>) -> Result<Source, DataDirError> {
         // Without it nothing that is sealed can be opened.
         self.master_key()?;
-        let files = [MASTER_KEY, PLUGIN_STATE, TLS].map(|name| (name, self.file(name)));
-        let plugins = (PLUGINS, own_plugins.unwrap_or_else(|| self.plugins()));
+        let files = [PLUGIN_STATE, TLS, ACME].map(|name| (name, self.file(name)));
+        let elsewhere = [
+            (MASTER_KEY, self.master_key_path()),
+            (PLUGINS, own_plugins.unwrap_or_else(|| self.plugins())),
+        ];
         Ok(Source {
             database: (DATABASE, self.file(DATABASE)),
             inbox: (INBOX, self.file(INBOX)),
-            files: files.into_iter().chain([plugins]).collect(),
+            files: files.into_iter().chain(elsewhere).collect(),
             work: self.file(BACKUP_WORK),
         })
     }
+}
+
+impl ServerKeys {
+    /// Answers whether what is sealed with has changed, or what opens.
+    fn take_over(&self, keys: &[[u8; 32]]) -> bool {
+        let has_changed = self.ring.replace(keys);
+        if let Some((newest, earlier)) = keys.split_first()
+            && self.ring.has_newest(newest)
+        {
+            let earlier: Vec<_> = earlier.iter().map(|it| return_path_key(it)).collect();
+            self.verp.replace_keys(&return_path_key(newest), &earlier);
+        }
+        has_changed
+    }
+}
+
+fn bytes_of(keys: &[MasterKey]) -> Vec<[u8; 32]> {
+    keys.iter().map(|it| it.bytes).collect()
+}
+
+/// None where another process has it.
+fn lock_at(path: PathBuf) -> Result<Option<Lock>, DataDirError> {
+    let file = File::create(&path).map_err(at(&path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(Lock(file))),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(source)) => Err(DataDirError::Io { path, source }),
+    }
+}
+
+/// Writes a file that only its owner can read, whole or not at all.
+fn write_private_at(path: &Path, bytes: &[u8]) -> Result<(), DataDirError> {
+    let partial = beside(path, &format!("{}.partial", std::process::id()));
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&partial).map_err(at(&partial))?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&partial))?;
+    std::fs::rename(&partial, path).map_err(at(path))
+}
+
+/// A file whose name is that of another one with this at its end.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(end);
+    PathBuf::from(name)
 }
 
 /// The permissions of a file, where others than its owner have any.
@@ -400,68 +532,4 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> DataDirError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_server_at_a_time_uses_a_directory() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let data = DataDir::open(directory.path()).expect("opened");
-        let first = data.lock().expect("free");
-        assert!(matches!(data.lock(), Err(DataDirError::Locked { .. })));
-        assert!(data.is_held());
-        drop(first);
-        assert!(!data.is_held() && data.lock().is_ok());
-    }
-
-    #[test]
-    fn a_directory_in_the_place_of_a_file_is_refused_by_check_and_by_a_start() {
-        let directory = tempfile::tempdir().expect("a directory");
-        for name in [DATABASE, LOCK, MASTER_KEY, CONTROL] {
-            std::fs::create_dir(directory.path().join(name)).expect("made");
-        }
-        let store =
-            |path: &Path| config::Store { data_dir: path.to_owned(), ..config::Store::default() };
-        assert_eq!(DataDir::check(&store(directory.path())).len(), 4);
-        let opened = DataDir::open(directory.path());
-        assert!(matches!(opened, Err(DataDirError::NoFile { .. })), "{opened:?}");
-        let missing = directory.path().join("new");
-        assert!(DataDir::check(&store(&missing)).is_empty() && !missing.exists());
-    }
-
-    #[test]
-    fn each_directory_has_an_identity_that_stays() {
-        let directories = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
-        let data = directories.each_ref().map(|it| DataDir::open(it.path()).expect("opened"));
-        let identities = data.each_ref().map(|it| it.identity().expect("made"));
-        assert_eq!(data.each_ref().map(|it| it.identity().expect("read")), identities);
-        assert_ne!(identities[0], identities[1]);
-    }
-
-    #[test]
-    fn the_master_key_stays_the_same() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let data = DataDir::open(directory.path()).expect("opened");
-        assert_eq!(data.master_key().expect("made"), data.master_key().expect("read"));
-        std::fs::write(data.file("master.key"), b"short").expect("written");
-        assert!(matches!(data.master_key(), Err(DataDirError::BadKey { .. })));
-    }
-
-    #[test]
-    fn a_master_key_that_the_configuration_names_is_read_there_and_never_made() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let key_file = directory.path().join("shared.key");
-        let store = config::Store {
-            data_dir: directory.path().join("data"),
-            master_key_file: Some(key_file.clone()),
-            ..config::Store::default()
-        };
-        let data = DataDir::of(&store).expect("opened");
-        let missing = data.master_key();
-        assert!(matches!(missing, Err(DataDirError::NoKey { .. })), "{missing:?}");
-        assert_eq!(DataDir::check(&store).len(), 1, "a check says the same");
-        std::fs::write(&key_file, [7; 32]).expect("written");
-        assert_eq!(data.master_key().expect("read"), [7; 32]);
-        assert!(!data.file(MASTER_KEY).exists(), "there is no second key");
-    }
-}
+mod tests;

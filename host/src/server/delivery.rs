@@ -96,6 +96,7 @@ pub fn worker(
         memory: MemoryBudget::new(delivery.memory_bytes),
         has_no_free_attempt: AtomicBool::new(false),
         is_held: AtomicBool::new(held_since.is_some()),
+        is_paused: AtomicBool::new(facts.maintenance().is_some_and(|it| it.holds_delivery())),
         clock: clock.clone(),
     });
     let failover = Failover {
@@ -138,9 +139,9 @@ pub fn worker(
 /// Says that nothing is delivered, and what ends that.
 fn warn_of_hold(held_since: Option<Timestamp>) {
     metrics::gauge!("waxwing_delivery_held").set(if held_since.is_some() { 1.0 } else { 0.0 });
-    if let Some(backup) = held_since {
+    if let Some(backup_at) = held_since {
         tracing::warn!(
-            %backup,
+            %backup_at,
             "this server was restored from a backup: messages are accepted and none is delivered, because what \
              waited then may have been sent since; run `waxwing queue release`, or `waxwing queue release \
              --cancel-queued`"

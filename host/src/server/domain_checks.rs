@@ -33,13 +33,13 @@ pub fn verifier(
     plugins: Arc<Plugins>,
     clock: &Clock,
 ) -> Result<Arc<Verifier>, VerifierError> {
-    let master = data.master_key()?;
+    let ring = data.key_ring()?;
     Ok(Arc::new(Verifier {
         store,
         plugins,
         resolver: resolver(config, clock)?,
-        keys: Seal::new(&master, Purpose::DkimKeys),
-        samples: Arc::new(Seal::new(&master, Purpose::Samples)),
+        keys: Seal::of(&ring, Purpose::DkimKeys),
+        samples: Arc::new(Seal::of(&ring, Purpose::Samples)),
         clock: clock.clone(),
         permits: AccountPermits::default(),
         rules: check_settings(config),
@@ -51,7 +51,7 @@ pub fn dkim_signer(
     facts: &Arc<Facts>,
     clock: &Clock,
 ) -> Result<DkimSigner, DataDirError> {
-    let keys = Seal::new(&data.master_key()?, Purpose::DkimKeys);
+    let keys = Seal::of(&data.key_ring()?, Purpose::DkimKeys);
     Ok(DkimSigner::new(Arc::clone(facts), keys, clock.clone()))
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::acme::Trouble;
 use super::data_dir::DataDir;
 use super::delivery::DeliverySetupError;
 use super::resolvers::resolver;
@@ -22,8 +23,8 @@ use crate::delivery::shaping::admission::{AdmissionControl, RoutingTable};
 use crate::delivery::smtp::TlsClient;
 use crate::dns::Reach;
 use crate::health::{
-    CertificateView, Egress, Finding, Health, HealthSettings, Listener, Live, Naming, Scope,
-    ServerView, State, Tell, Turn, World,
+    CertificateView, Egress, Finding, Health, HealthSettings, Listener, Live, Naming, Renewal,
+    Scope, ServerView, State, Tell, Turn, World,
 };
 use crate::message::address::EmailAddress;
 use crate::nodes::{Job, Membership, Share};
@@ -42,12 +43,14 @@ pub struct Parts {
     pub admission: Arc<AdmissionControl>,
     /// None where no port needs one.
     pub certificates: Option<Arc<Certificates>>,
+    /// Why the last order at a CA brought no certificate; none where the configuration orders none.
+    pub orders: Option<Trouble>,
     pub listeners: Vec<Listener>,
 }
 
 /// The checks of a server that runs in this process, by its configuration.
 pub fn running(config: &Config, parts: Parts) -> Result<Health, DeliverySetupError> {
-    let Parts { clock, store, plugins, admission, certificates, listeners } = parts;
+    let Parts { clock, store, plugins, admission, certificates, orders, listeners } = parts;
     let wanted_descriptors = descriptors::wanted(config);
     let live = Live { started_at: clock.now(), store, plugins, listeners, wanted_descriptors };
     let server = ServerView::Running(Box::new(live));
@@ -58,6 +61,7 @@ pub fn running(config: &Config, parts: Parts) -> Result<Health, DeliverySetupErr
         Some(live) => CertificateView::Loaded {
             ends: live.expires_at(),
             naming: naming(is_named, live.names(&hostname)),
+            renewal: orders.as_ref().map_or(Renewal::ByHand, |it| Renewal::ByOrder(it.told())),
         },
     });
     world(config, clock, egress, certificate, server).map(Health::new)
@@ -78,16 +82,22 @@ pub fn offline(config: &Config) -> Result<Health, StartError> {
     } else {
         Egress::Elsewhere
     };
-    let (settings, (hostname, is_named)) = (config.smtp.clone(), host(config));
+    let (settings, (hostname, is_named)) = (config.clone(), host(config));
+    let data = DataDir::unopened(&config.store);
     let certificate = Tell::new(move || {
-        if !relay::has_port(&settings) {
+        if !relay::needs_certificate(&settings) {
             return CertificateView::NotNeeded;
         }
-        match tls::look(&settings, &hostname) {
+        let is_ordered = settings.acme.enabled;
+        match tls::look((&settings.smtp, &settings.acme), &data, &hostname) {
+            // What a CA has issued and cannot be used is ordered anew.
+            None | Some(Err(_)) if is_ordered => CertificateView::OrderedAtStart,
             None => CertificateView::MadeAtStart,
-            Some(Ok((ends, names))) => {
-                CertificateView::Loaded { ends, naming: naming(is_named, names) }
-            }
+            Some(Ok((ends, names))) => CertificateView::Loaded {
+                ends,
+                naming: naming(is_named, names),
+                renewal: if is_ordered { Renewal::ByOrder(None) } else { Renewal::ByHand },
+            },
             Some(Err(faults)) => {
                 let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
                 CertificateView::Faulty(format!("{}.", faults.join("; ")))

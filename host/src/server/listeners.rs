@@ -1,10 +1,10 @@
-//! The accept loop of HTTP, with what `axum::serve` does not have: bounds on connections, time-outs for
-//! reading and for writing, probes that always get in, and an end that lets requests finish.
+//! The accept loop of HTTP, with and without TLS, and with what `axum::serve` does not have: bounds on connections,
+//! time-outs for reading and for writing, probes that always get in, and an end that lets requests finish.
 
 mod overflow;
 
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -17,8 +17,12 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_io_timeout::TimeoutStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
@@ -45,7 +49,12 @@ pub struct Port {
     pub slots: Arc<ConnectionSlots>,
     /// For connections that begin now.
     pub timeouts: Arc<ArcSwap<HttpTimeouts>>,
+    /// What shakes hands first, at a port with TLS.
+    pub tls: Option<Arc<ServerConfig>>,
 }
+
+/// A connection whose client takes what is written in time.
+type Timed = Pin<Box<TimeoutStream<TcpStream>>>;
 
 /// How long a client may take.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +67,8 @@ pub struct HttpTimeouts {
 
 /// Serves HTTP/1.1 until `stop`, then lets running requests finish.
 pub async fn http(port: Port, stop: CancellationToken) {
-    let Port { listener, router, overflow: refusals, slots, timeouts } = port;
+    let Port { listener, router, overflow: refusals, slots, timeouts, tls } = port;
+    let tls = tls.map(TlsAcceptor::from);
     let (connections, overflow) = (Tasks::default(), Overflow::default());
     let mut acceptor = Acceptor::new(listener, "HTTP");
     loop {
@@ -69,15 +79,37 @@ pub async fn http(port: Port, stop: CancellationToken) {
         let timeouts = **timeouts.load();
         match slots.take(peer.ip()) {
             Ok(slot) => {
-                let served = serve(stream, Peer(peer), router.clone(), timeouts, stop.clone());
-                connections.start("http connection", hold(slot, served));
+                let (stream, peer) = (timed(stream, timeouts), Peer(peer));
+                let (router, stop) = (router.clone(), stop.clone());
+                if let Some(tls) = tls.clone() {
+                    let served = async move {
+                        if let Some(stream) = shake_hands(&tls, stream, timeouts).await {
+                            serve(stream, peer, router, timeouts, stop).await;
+                        }
+                    };
+                    connections.start("https connection", hold(slot, served));
+                } else {
+                    let served = serve(stream, peer, router, timeouts, stop);
+                    connections.start("http connection", hold(slot, served));
+                }
             }
             Err(no_slot) => {
                 let connection = overflow.enter(slots.max_connections());
                 let timeouts =
                     HttpTimeouts { headers: timeouts.headers.min(IDLE_DRAIN), ..timeouts };
-                let served = answer_once(stream, (peer, no_slot), refusals.clone(), timeouts);
-                connections.start("http overflow", async move { connection.run(served).await });
+                let (stream, refusals) = (timed(stream, timeouts), refusals.clone());
+                if let Some(tls) = tls.clone() {
+                    let served = async move {
+                        if let Some(stream) = shake_hands(&tls, stream, timeouts).await {
+                            answer_once(stream, (peer, no_slot), refusals, timeouts).await;
+                        }
+                    };
+                    connections
+                        .start("https overflow", async move { connection.run(served).await });
+                } else {
+                    let served = answer_once(stream, (peer, no_slot), refusals, timeouts);
+                    connections.start("http overflow", async move { connection.run(served).await });
+                }
             }
         }
     }
@@ -94,10 +126,34 @@ async fn hold(slot: ConnectionSlot, connection: impl Future<Output = ()>) {
     drop(slot);
 }
 
+/// None where the client does not come to an end, or wants what this server does not have.
+async fn shake_hands(
+    tls: &TlsAcceptor,
+    stream: Timed,
+    timeouts: HttpTimeouts,
+) -> Option<TlsStream<Timed>> {
+    match tokio::time::timeout(timeouts.headers, tls.accept(stream)).await {
+        Ok(Ok(stream)) => {
+            // A certificate authority that looks at a name has seen all that it wants.
+            let protocol = stream.get_ref().1.alpn_protocol();
+            let is_http = protocol.is_none_or(|it| it == b"http/1.1");
+            is_http.then_some(stream)
+        }
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "a TLS handshake for HTTPS failed");
+            None
+        }
+        Err(_) => {
+            tracing::debug!("a TLS handshake for HTTPS did not end in time");
+            None
+        }
+    }
+}
+
 /// Serves a connection until it ends. After `stop` a request that runs is finished; a client that is
 /// still sending the head of a request, or that does not take its answer, is not waited for.
-async fn serve(
-    stream: TcpStream,
+async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
     peer: Peer,
     router: Router,
     timeouts: HttpTimeouts,
@@ -115,8 +171,7 @@ async fn serve(
             answer
         }
     });
-    let mut connection =
-        pin!(builder(timeouts).serve_connection(TokioIo::new(timed(stream, timeouts)), service));
+    let mut connection = pin!(builder(timeouts).serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         () = stop.cancelled() => {
@@ -139,8 +194,8 @@ async fn serve(
 }
 
 /// Answers one request of a connection that has no place.
-async fn answer_once(
-    stream: TcpStream,
+async fn answer_once<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
     (peer, no_slot): (SocketAddr, NoSlot),
     router: Router,
     timeouts: HttpTimeouts,
@@ -157,7 +212,7 @@ async fn answer_once(
     });
     let connection = builder(timeouts)
         .keep_alive(false)
-        .serve_connection(TokioIo::new(timed(stream, timeouts)), service);
+        .serve_connection(TokioIo::new(stream), service);
     if let Err(error) = connection.await {
         tracing::debug!(%error, "a connection beyond the limits ended early");
     }
@@ -176,10 +231,7 @@ fn builder(timeouts: HttpTimeouts) -> http1::Builder {
 
 /// A client that reads nothing of its answer would hold its connection without an end: hyper has no
 /// time-out for writing.
-fn timed(
-    stream: TcpStream,
-    timeouts: HttpTimeouts,
-) -> std::pin::Pin<Box<TimeoutStream<TcpStream>>> {
+fn timed(stream: TcpStream, timeouts: HttpTimeouts) -> Timed {
     let _best_effort = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(timeouts.write));

@@ -1,4 +1,6 @@
-//! Checks at a start that the master key is the one that the database was made with.
+//! Checks at a start that the master keys are those that the database was made with, and rotates them.
+
+pub mod rotation;
 
 use std::path::PathBuf;
 
@@ -9,7 +11,7 @@ use super::data_dir::{DataDir, DataDirError};
 use crate::store::seal::{Purpose, Seal};
 use crate::store::{Store, StoreError};
 
-/// Under this name a database has what proves its master key.
+/// The note with a value that one of the keys must open, and the row for which it is sealed.
 pub const PROOF: &str = "proof of the master key";
 
 /// Why what the server has sealed cannot be opened.
@@ -43,7 +45,7 @@ pub async fn verify(data: &DataDir, store: &Store) -> Result<(), MasterKeyError>
     let noted = if let Some(noted) = noted {
         noted
     } else {
-        let seal = Seal::new(&data.master_key()?, Purpose::DkimKeys);
+        let seal = Seal::of(&data.key_ring()?, Purpose::DkimKeys);
         // Of several nodes that start at one time the first one says which key it is.
         store.note_first(PROOF, &STANDARD.encode(seal.seal(PROOF, b"proof"))).await?
     };
@@ -52,7 +54,7 @@ pub async fn verify(data: &DataDir, store: &Store) -> Result<(), MasterKeyError>
 
 /// Whether the key of the directory is the one of the database that has noted this under [`PROOF`].
 pub fn check(data: &DataDir, noted: &str) -> Result<(), MasterKeyError> {
-    let seal = Seal::new(&data.master_key()?, Purpose::DkimKeys);
+    let seal = Seal::of(&data.key_ring()?, Purpose::DkimKeys);
     let sealed = STANDARD.decode(noted).unwrap_or_default();
     let path = data.master_key_path();
     seal.open(PROOF, &sealed).map(drop).map_err(|_| MasterKeyError::Another { path })
@@ -74,7 +76,8 @@ mod tests {
         assert!(matches!(missing, Err(MasterKeyError::Missing { .. })), "{missing:?}");
         assert!(!data.has_master_key(), "no new one is made");
         data.write_private("master.key", &[7; 32]).expect("written");
-        let another = verify(&data, &store).await;
+        let next_start = DataDir::open(directory.path()).expect("opened");
+        let another = verify(&next_start, &store).await;
         assert!(matches!(another, Err(MasterKeyError::Another { .. })), "{another:?}");
     }
 

@@ -117,7 +117,7 @@ impl Node {
         }
         if times.is_some() {
             tracing::info!(
-                node = node.record.name, id = %node.record.id, others = registered.others,
+                node = node.record.name, node_id = %node.record.id, others = registered.others,
                 "registered as a node of the database"
             );
         }
@@ -171,7 +171,7 @@ impl Node {
             Ok(Ok(0)) => {}
             Ok(Ok(unfinished)) => {
                 tracing::warn!(
-                    unfinished,
+                    count = unfinished,
                     "deliveries were interrupted by the stop; they are due again"
                 );
             }
@@ -253,7 +253,7 @@ impl LastRenewal {
         for node in &renewed.ended {
             tracing::warn!(
                 node,
-                recovered = renewed.recovered,
+                released = renewed.recovered,
                 "a node was not seen for as long as it may be silent; its shares go to other nodes, and what it had under \
                  way is due again"
             );

@@ -232,7 +232,7 @@ impl PluginEventWriter {
             let (what, slot) = (event(what), slot.as_str());
             let recorded = store.record_server_event(what, slot, &facts, clock.now()).await;
             if let Err(error) = recorded {
-                tracing::error!(%error, what = what.as_str(), slot, "cannot store the event of a plugin slot; no webhook is sent for it");
+                tracing::error!(%error, kind = what.as_str(), slot, "cannot store the event of a plugin slot; no webhook is sent for it");
             }
         }
     }

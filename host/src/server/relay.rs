@@ -45,21 +45,26 @@ pub struct LiveRelay {
 
 /// Why the certificate that the configuration names cannot be used. Without a port it is not read.
 #[must_use]
-pub fn check_certificate(smtp: &Smtp) -> Vec<CertificateError> {
-    if has_port(smtp) { tls::check(smtp) } else { Vec::new() }
+pub fn check_certificate(config: &Config) -> Vec<CertificateError> {
+    if needs_certificate(config) { tls::check(&config.smtp) } else { Vec::new() }
 }
 
 /// Whether a self-signed certificate could be made, where one is needed.
 ///
 /// # Errors
 /// Its directory cannot be used.
-pub fn check_self_signed(smtp: &Smtp, data: &DataDir) -> Result<(), DataDirError> {
+pub fn check_self_signed(config: &Config, data: &DataDir) -> Result<(), DataDirError> {
+    let smtp = &config.smtp;
     let is_named = smtp.certificate.is_some() || smtp.private_key.is_some();
-    if has_port(smtp) && !is_named { data.check_tls() } else { Ok(()) }
+    if needs_certificate(config) && !is_named { data.check_tls() } else { Ok(()) }
 }
 
-/// Whether the relay listens at all.
-pub fn has_port(smtp: &Smtp) -> bool {
+/// Whether a port of the relay, or that of HTTPS, is there.
+pub fn needs_certificate(config: &Config) -> bool {
+    has_port(&config.smtp) || config.http.tls_listen.address().is_some()
+}
+
+fn has_port(smtp: &Smtp) -> bool {
     !(smtp.starttls_addresses().is_empty() && smtp.tls_addresses().is_empty())
 }
 
@@ -68,7 +73,8 @@ impl Ports {
     ///
     /// # Errors
     /// A port is taken, or the certificate cannot be used.
-    pub async fn open(smtp: &Smtp, data: &DataDir, clock: &Clock) -> Result<Self, StartError> {
+    pub async fn open(config: &Config, data: &DataDir, clock: &Clock) -> Result<Self, StartError> {
+        let smtp = &config.smtp;
         let hostname = smtp::hostname(smtp);
         let (mut starttls, mut tls) = (Vec::new(), Vec::new());
         for address in smtp.starttls_addresses() {
@@ -78,8 +84,9 @@ impl Ports {
             tls.push(bind(*address, "[smtp] listen_tls").await?);
         }
         let (mut certificates, mut watch) = (None, None);
-        if has_port(smtp) {
-            let opened = Arc::new(Certificates::open(smtp, data, &hostname, clock.clone())?);
+        if needs_certificate(config) {
+            let settings = (smtp, &config.acme);
+            let opened = Arc::new(Certificates::open(settings, data, &hostname, clock.clone())?);
             watch = Some(Watch::new(Arc::clone(&opened)).map_err(StartError::Signals)?);
             certificates = Some(opened);
         }
@@ -116,7 +123,7 @@ impl Ports {
         self.certificates.clone()
     }
 
-    /// Serves the ports until `stop`; none where there is no port.
+    /// Serves the ports until `stop`; none where there is no certificate, and so no port.
     pub fn serve(
         self,
         config: &Config,

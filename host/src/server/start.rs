@@ -9,6 +9,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::acme::{Challenges, Renewer, Trouble};
 use super::data_dir::{DataDir, Lock};
 use super::domain_checks::verifier;
 use super::inbox::Sandbox;
@@ -18,8 +19,8 @@ use super::reload::Reloader;
 use super::start_error::StartError;
 use super::tasks::{Tasks, once};
 use super::{
-    backup, bounces, cli_settings, dashboard, delivery, descriptors, health, http, master_key,
-    plugins, relay, service_manager, shared_plugins, smtp, webhooks,
+    acme, backup, bounces, cli_settings, dashboard, delivery, descriptors, health, http,
+    maintenance, master_key, plugins, relay, service_manager, shared_plugins, smtp, webhooks,
 };
 use crate::api::client_address::{Forwarding, TrustedProxies};
 use crate::api::control_token::ControlToken;
@@ -60,6 +61,8 @@ const DELIVERY_DRAIN: Duration = Duration::from_secs(30);
 pub struct RunningServer {
     /// Where HTTP listens.
     pub http: SocketAddr,
+    /// Where HTTP listens with TLS; none where it does not.
+    pub https: Option<SocketAddr>,
     /// Where metrics are served; none where they are not.
     pub metrics: Option<SocketAddr>,
     /// Where the inbox's SMTP server listens; none where it is switched off.
@@ -87,6 +90,9 @@ pub struct RunningServer {
     stop_listeners: CancellationToken,
     stop_core: CancellationToken,
     broken: CancellationToken,
+    readiness: Arc<Readiness>,
+    /// How long the listeners go on when the stop has begun.
+    drain: Duration,
     pub(super) reloader: Reloader,
     node: RunningNode,
     _lock: Lock,
@@ -101,6 +107,10 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let (clock, data) = (Clock::system(), DataDir::of(&config.store)?);
     let lock = data.lock()?;
     let metrics = telemetry::metrics::start()?;
+    #[cfg(feature = "otlp")]
+    if let Some(url) = config.telemetry.traces_url() {
+        telemetry::traces::start(&url)?;
+    }
     let place = data.place(&config.store)?;
     let (store, node) = store(&config, (&data, &place), &clock).await?;
     let broken = CancellationToken::new();
@@ -131,7 +141,7 @@ async fn start_parts(
 ) -> Result<RunningServer, StartError> {
     let node = &running_node.node;
     let membership = node.membership();
-    let seal = Arc::new(Seal::new(&data.master_key()?, Purpose::Samples));
+    let seal = Arc::new(Seal::of(&data.key_ring()?, Purpose::Samples));
     let shared = shared_plugins::of_store(&store, &clock);
     let options = plugins::options(config, &data, shared)?;
     let (plugins, plugin_supervisor) = Plugins::start(options, clock.clone()).await?;
@@ -141,9 +151,13 @@ async fn start_parts(
     let verifier = verifier(config, &data, store.clone(), Arc::clone(&plugins), &clock)?;
     let inbox_store = inbox_store(&data, &store).await?;
 
-    let http_ports = http::Ports::open(&config.http).await?;
+    let http_ports = http::Ports::open(config).await?;
     let (http, metrics_address) = (http_ports.address(), http_ports.metrics_address());
-    let relay = relay::Ports::open(&config.smtp, &data, &clock).await?;
+    let (https, plain_address) = (http_ports.tls_address(), http_ports.plain_address());
+    let relay = relay::Ports::open(config, &data, &clock).await?;
+    let (challenges, trouble) = (Challenges::default(), Trouble::default());
+    let told = (&challenges, &trouble);
+    let renewer = Renewer::open(config, &data, relay.certificates(), told, &clock)?;
     let reports = bounces::Port::open(config, &data, &store, &clock).await?;
     let reports_address = reports.as_ref().map(bounces::Port::address);
     let smtp_ports = (relay.starttls_addresses(), relay.tls_addresses(), relay.ca_file());
@@ -193,7 +207,11 @@ async fn start_parts(
     let parts = (Arc::clone(&limits.rate_limits), routes.admission(), Arc::clone(&wake));
     core.start("share limits", share_limits(Arc::clone(membership), parts, stop_core.clone()));
     core.start("watchdog", service_manager::watchdog(stop_core.clone()));
-    core.start("tidy", run_maintenance(limits.buckets(), metrics.clone(), stop_core.clone()));
+    let kept = (data.clone(), metrics.clone());
+    core.start("tidy", tidy(limits.buckets(), kept, stop_core.clone()));
+    let (known, awoken) = (Arc::clone(&facts), Arc::clone(&wake));
+    let watch = maintenance::watch(known, routes.admission(), awoken, stop_core.clone());
+    core.start("read-only mode", watch);
     let accept =
         Accept { facts, clock: clock.clone(), rate_limits: Arc::clone(&limits.rate_limits) };
     let commit = Commit { clock: clock.clone(), committer, seal: Arc::clone(&seal) };
@@ -202,10 +220,13 @@ async fn start_parts(
         reports.serve(config, relay.tls(), &listeners, &stop_listeners);
     }
     let settings = Settings::default();
+    let readiness = Arc::new(Readiness::of_node(Arc::clone(membership)));
     let submission = (&*smtp_ports.0, &*smtp_ports.1);
     let bound = [
         ("[http] listen", Some(http)),
+        ("[http] tls_listen", https),
         ("[http] metrics_listen", metrics_address.filter(|it| *it != http)),
+        ("[acme] http_listen", plain_address),
         ("[bounces] listen", reports_address),
         ("[inbox] smtp_listen", sandbox.address),
     ];
@@ -217,6 +238,7 @@ async fn start_parts(
             plugins: Arc::clone(&plugins),
             admission: routes.admission(),
             certificates: relay.certificates(),
+            orders: config.acme.enabled.then_some(trouble),
             listeners: bound_listeners(bound, submission),
         },
     )?;
@@ -242,7 +264,7 @@ async fn start_parts(
         relay_port: smtp_ports.0.first().map(SocketAddr::port),
         bodies: limits.bodies.clone(),
         lists: Arc::clone(&limits.lists),
-        readiness: Arc::new(Readiness::of_node(Arc::clone(membership))),
+        readiness: Arc::clone(&readiness),
         health: Arc::new(health),
         metrics,
     });
@@ -255,15 +277,24 @@ async fn start_parts(
     };
     core.start("health", alerts.run(stop_core.clone()));
     let dashboard = dashboard::dashboard(config, &api, &people, submission, &settings);
+    let for_https = |tls: Arc<_>| acme::server_config(&tls, &config.acme, &challenges);
+    let tls = relay.tls().map(for_https);
+    let beside = http::Beside {
+        dashboard,
+        inbox: config.inbox.view.then_some(inbox_store),
+        challenges,
+        tls,
+        names: config.acme.names(&config.smtp),
+    };
     limits.relay = relay.serve(config, journey, &listeners, &stop_listeners);
-    http_ports.serve(
-        &api,
-        (dashboard, config.inbox.view.then_some(inbox_store)),
-        &limits,
-        (&listeners, &stop_listeners),
-    );
+    http_ports.serve(&api, beside, &limits, (&listeners, &stop_listeners));
+    if let Some(renewer) = renewer {
+        // From here on the certificate authority is answered.
+        core.start("acme", renewer.run(stop_core.clone()));
+    }
     Ok(RunningServer {
         http,
+        https,
         metrics: metrics_address,
         inbox_smtp: sandbox.address,
         smtp_starttls: smtp_ports.0,
@@ -281,6 +312,8 @@ async fn start_parts(
         stop_listeners,
         stop_core,
         broken,
+        readiness,
+        drain: Duration::from_secs(config.http.drain_seconds),
         reloader: Reloader::new(limits, routes, configured, settings),
         node: running_node,
         _lock: lock,
@@ -299,7 +332,7 @@ fn waker(wake: &Arc<Notify>, clock: &Clock) -> impl Fn(Timestamp) + use<> {
 
 /// The ports of the server, each with the setting that it comes from.
 fn bound_listeners(
-    single: [(&'static str, Option<SocketAddr>); 4],
+    single: [(&'static str, Option<SocketAddr>); 6],
     (starttls, tls): (&[SocketAddr], &[SocketAddr]),
 ) -> Vec<Listener> {
     let single = single.into_iter().filter_map(|(setting, address)| Some((setting, address?)));
@@ -398,9 +431,11 @@ impl RunningServer {
         self.broken.clone()
     }
 
-    /// Stops in three stages: first the listeners, then what carries accepted messages on, then the sandbox
-    /// inbox, to which it carries some. Other nodes take the shares of this one at once.
+    /// Stops in four stages: first `/readyz` says so for a while, where that is configured; then the listeners stop, then
+    /// what carries accepted messages on, then the sandbox inbox, to which it carries some. Other nodes take the shares
+    /// of this one at once when the listeners stop.
     pub async fn drain(self) {
+        self.announce().await;
         tracing::info!("stopping: no new requests, running ones finish");
         self.stop_listeners.cancel();
         // A request for the impact of a component would hold the HTTP listener until the component is compiled.
@@ -415,14 +450,30 @@ impl RunningServer {
         self.sandbox.finish().await;
         self.node.end().await;
         self.store.close().await;
+        #[cfg(feature = "otlp")]
+        crate::trace::flush();
         tracing::info!("stopped; messages in the queue go on at the next start");
+    }
+
+    /// Lets a load balancer turn away before the listeners close. A server that has lost a part does not wait.
+    async fn announce(&self) {
+        self.readiness.stop();
+        if self.drain.is_zero() || self.broken.is_cancelled() {
+            return;
+        }
+        let seconds = self.drain.as_secs();
+        tracing::info!(seconds, "stopping soon: /readyz answers 503, and the listeners go on for http.drain_seconds");
+        tokio::select! {
+            () = tokio::time::sleep(self.drain) => {}
+            () = self.broken.cancelled() => {}
+        }
     }
 }
 
-/// Keeps buckets and metrics from growing.
-async fn run_maintenance(
+/// Keeps buckets and metrics from growing, and takes over a new master key.
+async fn tidy(
     (rate_limits, lists): (Arc<RateLimits>, Arc<ListLimits>),
-    metrics: PrometheusHandle,
+    (data, metrics): (DataDir, PrometheusHandle),
     stop: CancellationToken,
 ) {
     while !stop.is_cancelled() {
@@ -433,5 +484,6 @@ async fn run_maintenance(
         rate_limits.tidy();
         lists.tidy();
         metrics.run_upkeep();
+        data.refresh_keys();
     }
 }

@@ -1,5 +1,6 @@
 //! Why a server does not start.
 
+use super::acme::AcmeSetupError;
 use super::backup::BackupSetupError;
 use super::data_dir::DataDirError;
 use super::delivery::DeliverySetupError;
@@ -39,9 +40,14 @@ pub enum StartError {
     Listen(#[from] ListenError),
     #[error(transparent)]
     Certificate(#[from] CertificateError),
+    #[error(transparent)]
+    Acme(#[from] AcmeSetupError),
     /// The operating system does not give signals.
     #[error("signals cannot be received: {0}")]
     Signals(std::io::Error),
+    #[cfg(feature = "otlp")]
+    #[error("traces cannot be sent ([telemetry] otlp_endpoint): {0}")]
+    Traces(#[from] opentelemetry_otlp::ExporterBuildError),
     #[error("metrics cannot be collected: {0}")]
     Metrics(#[from] metrics_exporter_prometheus::BuildError),
 }

@@ -36,7 +36,7 @@ impl Tasks {
         self.tracker.spawn(async move {
             let _counted = counted;
             if watched.await.is_err() {
-                tracing::error!(name, "a task of the server panicked and has ended");
+                tracing::error!(task = name, "a task of the server panicked and has ended");
                 if let Some(broken) = broken {
                     broken.cancel();
                 }

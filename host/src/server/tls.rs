@@ -1,15 +1,18 @@
-//! TLS of the relay's ports: a certificate that is exchanged while they run. What cannot be used
-//! never takes the place of what can, and sessions live on over an exchange.
+//! TLS of the ports: a certificate that is exchanged while they run. What cannot be used never takes the place of what
+//! can, and sessions live on over an exchange.
 
 mod error;
-mod expiry;
+mod hangups;
+mod issued;
 mod pem;
 mod provider;
 mod self_signed;
 mod setting;
 mod watch;
+mod x509;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -23,18 +26,24 @@ use rustls::version::{TLS12, TLS13};
 
 use super::data_dir::DataDir;
 use crate::clock::{Clock, Timestamp};
-use crate::config::{Hostname, Smtp};
+use crate::config::{Acme, Hostname, Smtp};
 use pem::{Digest, Files, Loaded, Pair};
 use provider::provider;
 use self_signed::SelfSignedCertificate;
 
 pub use error::CertificateError;
+pub use hangups::Hangups;
+pub use issued::Issued;
 pub use setting::{File, Setting};
 pub use watch::Watch;
 
-/// The certificate of the relay's ports.
+/// The certificate of the ports.
 #[derive(Debug)]
 pub struct Certificates {
+    /// What a CA issues by ACME; the others stand in until it is there.
+    issued: Option<Pair>,
+    /// From then on nothing stands in for it any more, also where its file is removed.
+    issued_is_live: AtomicBool,
     pair: Pair,
     self_signed: Option<SelfSignedCertificate>,
     live: Arc<Live>,
@@ -54,13 +63,19 @@ pub fn check(smtp: &Smtp) -> Vec<CertificateError> {
     named(smtp).map(|pair| pair.faults()).unwrap_or_default()
 }
 
-/// When the certificate that the configuration names ends, and whether it names a host; none where it names none.
+/// When the certificate that the configuration names, or that a CA has issued, ends, and whether it names a host; none
+/// where there is neither. Nothing is made.
 ///
 /// # Errors
 /// Its files cannot be used; every reason.
 #[must_use]
-pub fn look(smtp: &Smtp, host: &str) -> Option<Result<(Timestamp, bool), Vec<CertificateError>>> {
-    let pair = named(smtp)?;
+pub fn look(
+    (smtp, acme): (&Smtp, &Acme),
+    data: &DataDir,
+    host: &str,
+) -> Option<Result<(Timestamp, bool), Vec<CertificateError>>> {
+    let issued = || Issued::existing_path(data).filter(|_| acme.enabled);
+    let pair = named(smtp).or_else(|| issued().map(|it| Pair::in_one(&it)))?;
     let faults = pair.faults();
     if !faults.is_empty() {
         return Some(Err(faults));
@@ -75,10 +90,10 @@ fn named(smtp: &Smtp) -> Option<Pair> {
 }
 
 impl Certificates {
-    /// Loads what the configuration names; a self-signed certificate, made where there is none yet
-    /// or where it ends soon, if it names nothing.
+    /// Loads what the configuration names, or what a CA has issued; else a self-signed certificate, made where there is
+    /// none yet or where it ends soon.
     pub fn open(
-        smtp: &Smtp,
+        (smtp, acme): (&Smtp, &Acme),
         data: &DataDir,
         hostname: &Hostname,
         clock: Clock,
@@ -89,15 +104,24 @@ impl Certificates {
             let self_signed = SelfSignedCertificate::new(data.tls()?, hostname);
             (self_signed.pair(), Some(self_signed))
         };
-        if let Some(self_signed) = &self_signed {
-            self_signed.keep_fresh(clock.now())?;
-        }
-        let files = pair.read()?;
-        let loaded = pair.load(&files)?;
+        let issued = if acme.enabled { Some(Pair::in_one(&Issued::path(data)?)) } else { None };
+        let kept = issued.as_ref().and_then(usable);
+        let issued_is_live = AtomicBool::new(kept.is_some());
+        let (files, loaded) = if let Some(kept) = kept {
+            kept
+        } else {
+            if let Some(self_signed) = &self_signed {
+                self_signed.keep_fresh(clock.now())?;
+            }
+            let files = pair.read()?;
+            let loaded = pair.load(&files)?;
+            (files, loaded)
+        };
         let live = Arc::new(Live(ArcSwap::from_pointee(loaded)));
         let config = Arc::new(server_config(Arc::clone(&live))?);
         let seen = Mutex::new(files.digest());
-        let certificates = Self { pair, self_signed, live, seen, config, clock };
+        let certificates =
+            Self { issued, issued_is_live, pair, self_signed, live, seen, config, clock };
         certificates.report();
         Ok(certificates)
     }
@@ -108,10 +132,11 @@ impl Certificates {
         Arc::clone(&self.config)
     }
 
-    /// What a client must trust, where the certificate is self-signed; an absolute path.
+    /// What a client must trust, where the certificate is self-signed and stays so; an absolute path.
     #[must_use]
     pub fn ca_file(&self) -> Option<PathBuf> {
-        self.self_signed.as_ref().map(SelfSignedCertificate::ca_file)
+        let self_signed = self.self_signed.as_ref().filter(|_| self.issued.is_none());
+        self_signed.map(SelfSignedCertificate::ca_file)
     }
 
     /// When the live certificate ends.
@@ -144,26 +169,36 @@ impl Certificates {
     }
 
     fn look_again(&self, seen: Option<Digest>) -> Option<Result<(), CertificateError>> {
+        let is_removed = self.issued.as_ref().is_some_and(|it| !it.certificate.path.is_file());
+        if is_removed && self.issued_is_live.load(Ordering::Relaxed) {
+            return None;
+        }
         let read = self.read();
         let digest = match &read {
-            Ok(files) => files.digest(),
+            Ok((_, files)) => files.digest(),
             Err(error) => Digest::of(error),
         };
         if seen == Some(digest) {
             return None;
         }
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = digest;
-        Some(read.and_then(|files| self.pair.load(&files)).map(|loaded| {
+        let loaded = read.and_then(|(pair, files)| Ok((pair, pair.load(&files)?)));
+        Some(loaded.map(|(pair, loaded)| {
+            let is_issued = pair.certificate.setting == Setting::Issued;
+            self.issued_is_live.store(is_issued, Ordering::Relaxed);
             self.live.0.store(Arc::new(loaded));
             self.report();
         }))
     }
 
-    fn read(&self) -> Result<Files, CertificateError> {
+    fn read(&self) -> Result<(&Pair, Files), CertificateError> {
+        if let Some(issued) = self.issued.as_ref().filter(|it| it.certificate.path.is_file()) {
+            return Ok((issued, issued.read()?));
+        }
         if let Some(self_signed) = &self.self_signed {
             self_signed.keep_fresh(self.clock.now())?;
         }
-        self.pair.read()
+        Ok((&self.pair, self.pair.read()?))
     }
 
     fn report(&self) {
@@ -175,6 +210,26 @@ impl Certificates {
             tracing::warn!("{key} can be read by every user of this machine; chmod o-r it");
         }
     }
+}
+
+/// What is in a pair of one file, where that is there and can be used.
+fn usable(pair: &Pair) -> Option<(Files, Loaded)> {
+    if !pair.certificate.path.is_file() {
+        tracing::info!(
+            "no certificate authority has issued a certificate yet; the ports show a self-signed one until then"
+        );
+        return None;
+    }
+    let load = || -> Result<(Files, Loaded), CertificateError> {
+        let files = pair.read()?;
+        let loaded = pair.load(&files)?;
+        Ok((files, loaded))
+    };
+    load()
+        .inspect_err(|error| {
+            tracing::error!(%error, "the certificate of the CA cannot be used; a new one is ordered");
+        })
+        .ok()
 }
 
 fn server_config(live: Arc<Live>) -> Result<ServerConfig, rustls::Error> {

@@ -61,7 +61,7 @@ pub fn webhooks(
         per_owner: settings.per_account,
         give_up: Duration::from_secs(settings.disable_after_s),
     };
-    let secrets = Seal::new(&data.master_key()?, Purpose::Webhooks);
+    let secrets = Seal::of(&data.key_ring()?, Purpose::Webhooks);
     Ok(Arc::new(Webhooks::new(store, secrets, clock.clone(), guard, poster, rules)))
 }
 

@@ -88,21 +88,21 @@ async fn convert_within(
     let file = file.display();
     let needed = u64::try_from(bytes).unwrap_or_default().saturating_mul(2);
     if free.is_some_and(|free| free < needed) {
-        tracing::warn!(%file, needed, free, "the disk has too little room to rebuild the database, \
+        tracing::warn!(path = %file, needed, free, "the disk has too little room to rebuild the database, \
             which an earlier version made; until it has, dropped messages do not make the file smaller");
         return Ok(Conversion::PutOff);
     }
-    tracing::info!(%file, bytes, "rebuilding the database file of an earlier version (VACUUM), so that it can shrink");
+    tracing::info!(path = %file, bytes, "rebuilding the database file of an earlier version (VACUUM), so that it can shrink");
     for statement in
         ["PRAGMA auto_vacuum = INCREMENTAL", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"]
     {
         if let Err(error) = sqlx::query(statement).execute(&mut *connection).await {
-            tracing::warn!(%file, %error, statement, "the database could not be rebuilt; it works on \
+            tracing::warn!(path = %file, %error, statement, "the database could not be rebuilt; it works on \
                 as it was");
             return Ok(Conversion::PutOff);
         }
     }
-    tracing::info!(%file, "database file rebuilt; deleted records give their disk space back from now on");
+    tracing::info!(path = %file, "database file rebuilt; deleted records give their disk space back from now on");
     Ok(Conversion::Done)
 }
 

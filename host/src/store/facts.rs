@@ -13,12 +13,13 @@ use std::hash::Hash;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use arc_swap::ArcSwapOption;
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 use tokio::sync::Mutex;
 
 use super::database::{Row, Statement, sql};
-use super::{AccountRow, DomainFacts, SigningKeys, Store, StoreError};
+use super::{AccountRow, DomainFacts, Maintenance, SigningKeys, Store, StoreError};
 use super::{accounts, domain_keys, domains, keys, templates};
 use crate::account::Account;
 use crate::account::key::ApiKey;
@@ -40,6 +41,8 @@ pub struct Facts {
     /// The revision that this node knows.
     revision: AtomicI64,
     cached: Arc<Cached>,
+    /// Of all accounts.
+    maintenance: ArcSwapOption<Maintenance>,
     looks: Looks,
 }
 
@@ -106,7 +109,8 @@ impl Facts {
     pub async fn open(store: Store, clock: Clock, template_bytes: u64) -> Result<Self, StoreError> {
         let revision = AtomicI64::new(store.revision().await?);
         let cached = Arc::new(Cached::new(template_bytes));
-        Ok(Self { store, clock, revision, cached, looks: Looks::default() })
+        let maintenance = ArcSwapOption::from_pointee(store.maintenance().await?);
+        Ok(Self { store, clock, revision, cached, maintenance, looks: Looks::default() })
     }
 
     /// The facts as they are: every change that was committed before this call is in them.
@@ -126,6 +130,18 @@ impl Facts {
             cached: Arc::clone(&self.cached),
             epoch: OnceLock::new(),
         }
+    }
+
+    /// Whether the server takes no messages and no changes, as this node knows: by the last look at the revision.
+    #[must_use]
+    pub fn maintenance(&self) -> Option<Arc<Maintenance>> {
+        self.maintenance.load_full()
+    }
+
+    /// The same as it is now.
+    pub async fn current_maintenance(&self) -> Result<Option<Arc<Maintenance>>, StoreError> {
+        self.look().await?;
+        Ok(self.maintenance())
     }
 
     /// Looks whether the database has moved past `seen`, and if so forgets what has changed.
@@ -149,6 +165,7 @@ impl Facts {
             // Read after the revision, so that none of its changes is left out.
             let changed = self.store.accounts_changed_since(known, MAX_CHANGED_ACCOUNTS).await?;
             self.cached.forget(&changed);
+            self.maintenance.store(self.store.maintenance().await?.map(Arc::new));
             self.revision.store(revision, Ordering::SeqCst);
         }
         *ended = look;

@@ -55,6 +55,12 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
         "When the live TLS certificate expires, Unix time",
     ),
     (
+        "waxwing_acme_orders_total",
+        Counter,
+        "outcome",
+        "Certificates ordered of a certificate authority: issued, or failed",
+    ),
+    (
         "waxwing_step_seconds",
         Histogram,
         "step",
@@ -80,6 +86,13 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
         Gauge,
         "",
         "1 while delivery is held after a restore, until `waxwing queue release`",
+    ),
+    ("waxwing_read_only", Gauge, "", "1 while the server is in read-only mode"),
+    (
+        "waxwing_delivery_paused",
+        Gauge,
+        "",
+        "1 while delivery is held in read-only mode (`waxwing maintenance on --hold-delivery`)",
     ),
     ("waxwing_deliveries_total", Counter, "state", "Delivery attempts, by the state they led to"),
     ("waxwing_reports_total", Counter, "kind", "Reports of other servers: bounces, complaints"),

@@ -276,7 +276,8 @@ impl Drop for TestPermit<'_> {
 }
 
 /// The row that a secret is sealed for.
-fn identity(id: WebhookId) -> String {
+#[must_use]
+pub fn identity(id: WebhookId) -> String {
     format!("{id} secret")
 }
 

@@ -27,6 +27,7 @@ use crate::store::{
     DeliveryAttempt, DueDelivery, NextAttempt, StoreError, Waiting, WebhookOwner, WebhookRow,
     WebhookState, drive_while,
 };
+use crate::trace::{self, Times};
 use endpoint_health::{Ending, EndpointReply, EndpointTracker};
 use slots::{EndpointHealth, FairQueue, SlotsInUse};
 
@@ -261,8 +262,9 @@ impl Webhooks {
         let outcome = if reply.is_taken() { "taken" } else { "not taken" };
         metrics::counter!("waxwing_webhook_tries_total", "outcome" => outcome).increment(1);
         metrics::histogram!("waxwing_step_seconds", "step" => "event").record(reply.took);
+        trace::posted(&delivery.body, Times::of_the_last(reply.took), reply.status);
         if let Some(error) = &reply.error {
-            tracing::info!(webhook = %webhook.id, %event, error, ?next, "webhook endpoint did not accept the event");
+            tracing::info!(webhook = %webhook.id, %event, error, next_attempt = ?next, "webhook endpoint did not accept the event");
         }
         let answer = EndpointReply {
             url: webhook.url,

@@ -135,6 +135,7 @@ impl Operation {
                 let email = "invited@example.com";
                 Some(json!({"email": email, "account": things.account, "role": "member"}))
             }
+            ("PUT", "/v1/maintenance") => Some(json!({"readOnly": false})),
             ("PATCH", "/v1/team/{user}") | ("PUT", "/v1/users/{user}/roles/{account}") => {
                 Some(json!({"role": "member"}))
             }
@@ -190,6 +191,7 @@ impl Operation {
             "/v1/nodes",
             "/v1/settings",
             "/v1/health",
+            "/v1/maintenance",
             "/v1/accounts",
             "/v1/credits/grants",
             "/v1/users",

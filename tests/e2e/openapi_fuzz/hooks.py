@@ -14,3 +14,7 @@ def before_call(context, case, kwargs):
     if (case.path_parameters or {}).get("key") == OWN_KEY:
         if str((case.query or {}).get("force", "")).lower() == "true":
             del case.query["force"]
+    # In read-only mode all that follows would be refused.
+    if case.operation.path == "/v1/maintenance" and isinstance(case.body, dict):
+        if case.body.get("readOnly") is True:
+            case.body["readOnly"] = False

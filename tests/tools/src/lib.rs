@@ -37,6 +37,8 @@ pub enum Need {
     Node,
     /// The openssl command.
     OpenSsl,
+    /// Pebble, the certificate authority that Let's Encrypt tests clients with.
+    Pebble,
     /// PHP with its extension curl.
     Php,
     /// The binaries of a PostgreSQL server, which the tests start themselves.
@@ -87,6 +89,7 @@ impl Need {
             Self::Msmtp => &[&["msmtp", "--version"]],
             Self::Node => &[&["node", "--version"], &["npm", "--version"]],
             Self::OpenSsl => &[&["openssl", "version"]],
+            Self::Pebble => &[&["pebble", "-h"]],
             Self::Php => &[&["php", "-r", "exit(extension_loaded('curl') ? 0 : 1);"]],
             Self::Root => &[&["sh", "-c", "test \"$(id -u)\" = 0"], &["curl", "--version"]],
             Self::Ruby => &[&["ruby", "-e", "require 'json'; require 'net/http'"]],
@@ -121,6 +124,7 @@ impl Need {
             Self::Msmtp => "msmtp is not installed",
             Self::Node => "Node.js with npm is not installed",
             Self::OpenSsl => "openssl is not installed",
+            Self::Pebble => "pebble is not installed",
             Self::Php => "php with its extension curl is not installed",
             Self::Root => "the tests do not run as root, or curl is not installed",
             Self::Ruby => "ruby is not installed",
@@ -144,6 +148,7 @@ impl Need {
             Self::Msmtp => &["msmtp"],
             Self::Node => &["nodejs", "npm"],
             Self::OpenSsl => &["openssl"],
+            Self::Pebble => &["pebble"],
             Self::Php => &["php-cli", "php-curl"],
             Self::Ruby => &["ruby"],
             Self::Postfix => &["postfix", "libsasl2-modules", "ca-certificates"],

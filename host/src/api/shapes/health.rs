@@ -3,6 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::Maintenance;
 use crate::health::{Finding, Report};
 use crate::plugin::status::SlotHealth;
 
@@ -14,10 +15,23 @@ pub struct Health {
     pub status: &'static str,
 }
 
-/// All is well, and what the plugins do.
+/// The store can be written and the plugins are loaded.
+#[derive(Serialize, ToSchema)]
+pub struct Ready {
+    /// `ok`.
+    #[schema(value_type = String)]
+    pub status: &'static str,
+    /// Read-only mode, while it is on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maintenance: Option<Maintenance>,
+}
+
+/// The same, and what the plugins do.
 #[derive(Serialize)]
 pub struct HealthInDetail {
     pub status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maintenance: Option<Maintenance>,
     pub plugins: Vec<SlotHealth>,
 }
 

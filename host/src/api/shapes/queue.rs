@@ -57,6 +57,8 @@ pub enum WaitReason {
     NoFreeAttempt,
     /// The server was restored from a backup, and its operator has not released delivery yet.
     AfterRestore,
+    /// An operator holds delivery in read-only mode.
+    Maintenance,
     /// It ends without an attempt: its recipient has been suppressed, or its domain takes no mail.
     Ending,
     /// Nothing holds the message: the next round starts it.
@@ -433,6 +435,7 @@ impl From<&Waiting> for WaitReason {
             Waiting::UnresolvedMx(_) => Self::UnresolvedMx,
             Waiting::AccountSuspended(_) => Self::AccountSuspended,
             Waiting::AfterRestore => Self::AfterRestore,
+            Waiting::Maintenance => Self::Maintenance,
             Waiting::Ending(_) => Self::Ending,
             Waiting::Starting => Self::Starting,
             Waiting::Sending => Self::Sending,

@@ -255,6 +255,19 @@ refusals! {
         503: "`UNAVAILABLE`: the store is not reachable, or the server is shutting down.",
     }
 
+    /// The refusals of read-only mode.
+    MaintenanceRefusals {
+        400: "`BAD_REQUEST`: all faults at once.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `operator`.",
+        408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
+        413: "`PAYLOAD_TOO_LARGE`",
+        415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",
+        429: "`RATE_LIMITED`: too much under way, or too many failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
+    }
+
     /// The refusals of the operator's orders.
     OperatorChangeRefusals {
         400: "`BAD_REQUEST`",

@@ -21,6 +21,7 @@ fn what_differs_is_named_by_section_and_key() {
     let other = "
         [http]\nlisten = '127.0.0.1:9000'\ntrusted_proxies = ['10.0.0.0/8']
         [smtp]\nlisten_tls = 'off'\ntrusted_proxies = ['::1']\nuser_names = ['apikey']\nrecipients = 7
+        [acme]\nterms_agreed = true
         [store]\ndata_dir = 'elsewhere'
         [delivery]\nroute = 'direct'\nconcurrent = 3
         [bounces]\nfeedback = ['fbl@example.com']
@@ -40,6 +41,7 @@ fn what_differs_is_named_by_section_and_key() {
         "smtp.trusted_proxies",
         "smtp.user_names",
         "smtp.recipients",
+        "acme.terms_agreed",
         "store.data_dir",
         "delivery.route",
         "delivery.concurrent",

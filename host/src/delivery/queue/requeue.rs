@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use crate::clock::Timestamp;
 use crate::delivery::shaping::admission::AdmissionControl;
 use crate::delivery::shaping::requeue::{MAX_REQUEUE, RequeueRequests};
-use crate::message::waits_for::WaitsFor;
+use crate::delivery::shaping::unresolved_domains::UnresolvedDomains;
+use crate::message::waits_for::{Hosts, WaitsFor};
 use crate::store::Store;
 
 /// Bounds the writes of one round, so that outcomes are stored meanwhile.
@@ -98,6 +99,33 @@ pub async fn requeue_waiting(store: &Store, admission: &AdmissionControl, now: T
                     admission.destinations.requeue().request(waits_for, most);
                 }
             }
+        }
+    }
+}
+
+/// Requests what began to wait for hosts just as they recovered.
+pub fn requeue_recovered(
+    waited_for: BTreeSet<&WaitsFor>,
+    admission: &AdmissionControl,
+    unresolved: &mut UnresolvedDomains,
+) {
+    let (destinations, now) = (&admission.destinations, admission.clock.now());
+    for waits_for in waited_for {
+        match waits_for {
+            WaitsFor::Mx(domain) if admission.mx.knows_where(domain) => {
+                let most = unresolved.requeue_limit(domain);
+                destinations.requeue().request(waits_for.clone(), most);
+            }
+            WaitsFor::Mx(domain) => unresolved.note_waiting(domain, now),
+            // The routes were changed during the attempt.
+            WaitsFor::Hosts { hosts: Hosts::Smarthost(name), .. }
+                if admission.is_removed_smarthost(name) =>
+            {
+                destinations.requeue().request(waits_for.clone(), MAX_REQUEUE);
+            }
+            WaitsFor::Hosts { hosts, account } => destinations.note_waiting(hosts, *account, now),
+            // The account's activation lets its mail go on.
+            WaitsFor::Account(_) => {}
         }
     }
 }

@@ -37,6 +37,8 @@ pub enum Waiting {
     Held(Reason, Option<BoundsOf>),
     /// It is due, and delivery is held since a backup was restored.
     AfterRestore,
+    /// It is due, and an operator holds delivery in read-only mode.
+    Maintenance,
     /// The next round ends the message without an attempt.
     Ending(Ending),
     /// It is due, and the next round of the worker starts it.
@@ -229,6 +231,10 @@ fn why(row: &Row<'_>, facts: &LeaseFacts, admission: &AdmissionControl) -> WhyMe
     }
     if until.is_some() {
         return of_row(row, until, admission);
+    }
+    // First, because a release is refused in read-only mode.
+    if admission.is_paused() {
+        return WhyMessage::new(Waiting::Maintenance, None);
     }
     if admission.is_held() {
         return WhyMessage::new(Waiting::AfterRestore, None);

@@ -3,7 +3,7 @@
 
 mod under_way;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::mem;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::lanes::{BATCH, Lanes};
-use super::requeue::requeue_waiting;
+use super::requeue::{requeue_recovered, requeue_waiting};
 use super::retry_schedule::{RetrySchedule, WhileBackedOff, after_last_reply};
 use super::settlements::{DATABASE_RETRY, LEASE, MAX_GROUP, SettlementWriter};
 use super::{Spawner, at_lease};
@@ -26,16 +26,15 @@ use crate::delivery::outcome::Report;
 use crate::delivery::routing::route::RouteKey;
 use crate::delivery::shaping::admission::{Admission, AdmissionControl, Plan};
 use crate::delivery::shaping::reason::Reason;
-use crate::delivery::shaping::requeue::MAX_REQUEUE;
 use crate::delivery::shaping::round_skips::{Bottleneck, RoundSkips};
-use crate::delivery::shaping::unresolved_domains::UnresolvedDomains;
 use crate::id::{AccountId, MessageId};
-use crate::message::waits_for::{Hosts, WaitsFor};
+use crate::message::waits_for::WaitsFor;
 use crate::nodes::{Held, Membership};
 use crate::store::records::{
     BackedOff, Due, Lane, LaneKind, LaneStart, Lease, LeaseFacts, Lessee, Settlement,
 };
 use crate::store::{Store, StoreError};
+use crate::trace::{self, Attempted, Times};
 use under_way::{Event, UnderWay};
 
 /// How often a round reads further lanes where those before had no slot, at most.
@@ -138,7 +137,7 @@ impl Worker {
             if is_stopping && under_way.attempts.is_empty() {
                 return;
             }
-            let pause = if is_stopping || self.is_held().await {
+            let pause = if is_stopping || self.admission.is_paused() || self.is_held().await {
                 IDLE_PAUSE
             } else if !self.membership.is_in_time() {
                 WITHOUT_SHARES_PAUSE
@@ -201,7 +200,7 @@ impl Worker {
                     under_way.attempts.remove(&settlement.message_id);
                 }
                 let waited_for = settled.iter().filter_map(|it| it.verdict.waits_for()).collect();
-                self.requeue_if_recovered(waited_for, &mut under_way.unresolved);
+                requeue_recovered(waited_for, &self.admission, &mut under_way.unresolved);
             }
             Event::LookupDone(lane) => {
                 under_way.lookups.end(&lane);
@@ -271,7 +270,7 @@ impl Worker {
         if !backed_off.is_empty() {
             self.store.back_off(&backed_off, after_last_reply, now).await?;
             let waited_for = backed_off.iter().map(|it| &it.waits_for).collect();
-            self.requeue_if_recovered(waited_for, &mut under_way.unresolved);
+            requeue_recovered(waited_for, &self.admission, &mut under_way.unresolved);
         }
         if chosen.is_empty() {
             if !backed_off.is_empty() {
@@ -532,6 +531,7 @@ impl Worker {
             };
             metrics::histogram!("waxwing_step_seconds", "step" => "deliver")
                 .record(start.elapsed());
+            let times = Times::since(start);
             let settlement = schedule.settle(&lease, report, started_at, clock.now());
             let state = settlement.verdict.state().as_str();
             metrics::counter!("waxwing_deliveries_total", "state" => state).increment(1);
@@ -549,6 +549,14 @@ impl Worker {
                 next_attempt = settlement.verdict.next_attempt().map(tracing::field::display),
                 "delivery attempted"
             );
+            let attempted = Attempted {
+                number: lease.attempt,
+                route: &attempt.route,
+                host: attempt.host.as_ref().map(|it| it.name.as_str()),
+                state,
+                code: attempt.ending.code(),
+            };
+            trace::attempt(lease.message_id, times, &attempted);
             drop(ended.send(settlement).await);
         }));
     }
@@ -567,35 +575,6 @@ impl Worker {
             }
             Err(error) => {
                 tracing::error!(%error, "looking for expired leases in the queue failed; retrying in the next delivery round");
-            }
-        }
-    }
-
-    /// Requeues what began to wait for hosts just as they recovered.
-    fn requeue_if_recovered(
-        &self,
-        waited_for: BTreeSet<&WaitsFor>,
-        unresolved: &mut UnresolvedDomains,
-    ) {
-        let (destinations, now) = (&self.admission.destinations, self.clock.now());
-        for waits_for in waited_for {
-            match waits_for {
-                WaitsFor::Mx(domain) if self.admission.mx.knows_where(domain) => {
-                    let most = unresolved.requeue_limit(domain);
-                    destinations.requeue().request(waits_for.clone(), most);
-                }
-                WaitsFor::Mx(domain) => unresolved.note_waiting(domain, now),
-                // The routes were changed during the attempt.
-                WaitsFor::Hosts { hosts: Hosts::Smarthost(name), .. }
-                    if self.admission.is_removed_smarthost(name) =>
-                {
-                    destinations.requeue().request(waits_for.clone(), MAX_REQUEUE);
-                }
-                WaitsFor::Hosts { hosts, account } => {
-                    destinations.note_waiting(hosts, *account, now);
-                }
-                // The account's activation lets its mail go on.
-                WaitsFor::Account(_) => {}
             }
         }
     }

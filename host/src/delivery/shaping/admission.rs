@@ -39,6 +39,8 @@ pub struct AdmissionControl {
     pub has_no_free_attempt: AtomicBool,
     /// A backup was restored, and nobody has released delivery since.
     pub is_held: AtomicBool,
+    /// Nothing is attempted in read-only mode whose operator holds delivery.
+    pub is_paused: AtomicBool,
     pub clock: Clock,
 }
 
@@ -114,6 +116,12 @@ impl AdmissionControl {
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.is_held.load(Ordering::Relaxed)
+    }
+
+    /// Whether an operator holds delivery in read-only mode.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.is_paused.load(Ordering::Relaxed)
     }
 
     /// What [`Self::admit`] would decide now; nothing is counted.

@@ -104,6 +104,22 @@ async fn a_retried_message_that_may_not_be_sent_says_so() {
 }
 
 #[tokio::test]
+async fn mail_that_an_operator_holds_says_so_and_leaves_when_that_is_over() {
+    let server = MxServer::start(Behaviour::new());
+    let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;
+    fixture.admission.is_paused.store(true, Ordering::Relaxed);
+    let first = fixture.send("ada@example.com").await;
+    let second = fixture.send("eve@example.com").await;
+    assert_eq!(message(&fixture, first).await.waiting, Waiting::Maintenance);
+    assert_eq!((server.connections(), fixture.state(second).await), (0, "queued".to_owned()));
+    fixture.admission.is_paused.store(false, Ordering::Relaxed);
+    // Which wakes the worker, too.
+    let third = fixture.send("kim@example.com").await;
+    fixture.until_all(&[first, second, third], "relayed").await;
+    fixture.finish().await;
+}
+
+#[tokio::test]
 async fn a_domain_with_all_messages_under_way_has_hosts_and_a_last_attempt() {
     let greylisting = || Behaviour::new().reject(Stage::Rcpt, 451, "4.7.1 greylisted");
     let server = MxServer::start(greylisting());

@@ -23,6 +23,9 @@ const MAX_MESSAGE_CHARS: usize = 1_000;
 pub const UNKNOWN: &str = "the database did not answer in time, so nobody knows whether this was done; look before you repeat it, or \
     repeat a send with its idempotency key";
 
+/// Nobody knows how long an operator needs.
+const READ_ONLY_RETRY_AFTER_S: u32 = 60;
+
 /// A refusal, and the record of what the plugins decided before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
@@ -116,6 +119,8 @@ pub enum Outage {
     Busy,
     /// The server is shutting down.
     Stopping,
+    /// An operator has switched the server to read-only mode.
+    Maintenance,
 }
 
 /// One fault in what a client sent.
@@ -136,6 +141,7 @@ impl Outage {
             Self::Store => "store",
             Self::Busy => "busy",
             Self::Stopping => "stopping",
+            Self::Maintenance => "maintenance",
         }
     }
 }
@@ -161,6 +167,16 @@ impl Refusal {
     #[must_use]
     pub fn unavailable(outage: Outage, message: &str) -> Self {
         Self::Unavailable { outage, message: message.to_owned(), retry_after_s: 5 }
+    }
+
+    /// An operator has switched the server to read-only mode, for that reason.
+    #[must_use]
+    pub fn read_only(reason: &str) -> Self {
+        Self::Unavailable {
+            outage: Outage::Maintenance,
+            message: format!("the server takes no messages and no changes for now: {reason}"),
+            retry_after_s: READ_ONLY_RETRY_AFTER_S,
+        }
     }
 
     /// The database failed. Its error goes to the log and not to the client.

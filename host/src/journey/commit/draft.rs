@@ -19,6 +19,7 @@ use crate::store::records::{
     Acceptance, Answer, Job, JobItem, JobOutcome, NewMessage, PluginDecision,
 };
 use crate::template::slug::Slug;
+use crate::trace::{self, Times};
 
 /// The messages of a request as far as they are decided.
 #[derive(Debug)]
@@ -116,6 +117,7 @@ impl<'a> Draft<'a> {
         let start = Instant::now();
         let outcome = self.commit.committer.commit(job).await;
         record_step(Step::Commit, start);
+        let committed = Times::since(start);
         let answers = match outcome {
             Ok(JobOutcome::Answered(answers)) => answers,
             Ok(JobOutcome::Replayed(answers)) => {
@@ -127,6 +129,11 @@ impl<'a> Draft<'a> {
             }
             Err(error) => return Err(Abort::request(not_committed(error))),
         };
+        let stored = answers.iter().filter_map(|answer| match answer {
+            Answer::Accepted { message_id, .. } => Some(*message_id),
+            Answer::Insufficient { .. } | Answer::Refused { .. } => None,
+        });
+        trace::accepted(&self.request.arrival, key.account_id, committed, stored);
         let unpaid = follow(self.commit, (self.sender, self.request), &answers, decided);
         let mut reply = Reply::new(answers, self.request);
         for (item, decision) in reply.items.iter_mut().zip(unpaid) {

@@ -95,7 +95,7 @@ pub(in crate::journey) async fn render(
         Ok(Err(Unrendered::Template(faults))) => {
             let slug = &version.slug;
             let first = faults.first().map_or_else(|| "no reason given".to_owned(), in_words);
-            tracing::error!(%slug, %first, "a published template cannot be rendered");
+            tracing::error!(template = %slug, reason = %first, "a published template cannot be rendered");
             let message = format!("the published template {slug} cannot be rendered: {first}");
             Err(Refusal::Internal { message })
         }
@@ -172,7 +172,7 @@ fn too_much_work(slug: &Slug, blame: Blame, failure: &CallFailure) -> Refusal {
     let limit = failure.limit().unwrap_or_default();
     match blame {
         Blame::Data => {
-            tracing::info!(%slug, %limit, "a send was refused: its data exceeds a renderer limit");
+            tracing::info!(template = %slug, %limit, "a send was refused: its data exceeds a renderer limit");
             let message = format!(
                 "the template {slug} needs more than the server allows to render this data ({limit}); \
                  send less data"
@@ -180,7 +180,7 @@ fn too_much_work(slug: &Slug, blame: Blame, failure: &CallFailure) -> Refusal {
             Refusal::fault("data", "too_much_work", message)
         }
         Blame::Template => {
-            tracing::error!(%slug, %limit, "rendering a published template exceeds a renderer limit even with the template's example data; publish a smaller version or raise the limit");
+            tracing::error!(template = %slug, %limit, "rendering a published template exceeds a renderer limit even with the template's example data; publish a smaller version or raise the limit");
             let message = format!(
                 "the published template {slug} cannot be rendered: it needs more than the server \
                  allows, whatever the data ({limit}); publish a fixed version"

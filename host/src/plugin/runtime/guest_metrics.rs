@@ -53,7 +53,7 @@ impl SlotCounts {
             if !std::mem::replace(&mut state.has_warned, true) {
                 let metric = &series.metric;
                 tracing::warn!(
-                    %slot, metric, MAX_SERIES,
+                    %slot, metric, limit = MAX_SERIES,
                     "plugin exceeds the limit of counter series; new series are dropped"
                 );
             }

@@ -276,7 +276,7 @@ impl SlotSupervisor {
         let stage = self.plugins.statuses.slot(slot).and_then(|it| it.candidate);
         let stage = stage.map_or(Stage::Settling, |it| it.stage);
         let file = self.plugins.directory.path().join(format!("{slot}.wasm"));
-        tracing::error!(%slot, file = %file.display(), ?stage, %error, "plugin rejected; the active version stays in service");
+        tracing::error!(%slot, path = %file.display(), ?stage, %error, "plugin rejected; the active version stays in service");
         let rejected = Some(error.to_string().chars().take(MAX_REASON_CHARS).collect());
         let shown = CandidateStatus { digest, stage, rejected, ..CandidateStatus::new() };
         let is_taken = matches!(error, LoadError::Taken { .. });

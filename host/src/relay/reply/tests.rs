@@ -64,6 +64,7 @@ fn all() -> Vec<Refusal> {
         Refusal::unavailable(Outage::Store, "the store cannot be reached"),
         Refusal::unavailable(Outage::Busy, "too much at one time"),
         Refusal::unavailable(Outage::Stopping, "the server is shutting down"),
+        Refusal::read_only("moving to a new disk"),
     ]
 }
 
@@ -112,6 +113,7 @@ fn a_cause_has_the_same_words_over_http_and_smtp() {
         let is_example = matches!(
             answer.reply,
             Reply::InFlight
+                | Reply::ReadOnly
                 | Reply::IdempotencyConflict
                 | Reply::RateLimited
                 | Reply::TooManyLogins

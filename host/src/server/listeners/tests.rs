@@ -33,6 +33,7 @@ impl Served {
             overflow: Router::new().fallback(|| async { "overflow" }),
             slots: Arc::clone(&slots),
             timeouts: Arc::new(ArcSwap::from_pointee(timeouts)),
+            tls: None,
         };
         let (tasks, stop) = (Tasks::default(), CancellationToken::new());
         tasks.start("http", http(port, stop.clone()));
@@ -132,6 +133,7 @@ async fn a_stop_lets_a_request_that_runs_finish() {
         overflow: Router::new(),
         slots: Arc::clone(&served.slots),
         timeouts: Arc::new(ArcSwap::from_pointee(timeouts(LONG, LONG))),
+        tls: None,
     };
     served.tasks.start("http", http(port, served.stop.clone()));
     let mut stream = served.connect().await;

@@ -10,6 +10,8 @@ async fn backed_up() -> (tempfile::TempDir, Identity) {
     let data = DataDir::open(&home.path().join("data")).expect("opened");
     let store = Store::open(&data.database().expect("made")).await.expect("opens");
     store.close().await;
+    let acme = data.acme().expect("made");
+    acme.write_private("certificate.pem", b"a chain and its key").expect("written");
     let identity = Identity::random().expect("made");
     let source = data.backup_source(None).expect("there is a key");
     let to = home.path().join("backups");
@@ -33,14 +35,17 @@ async fn restore_into(
 }
 
 #[tokio::test]
-async fn a_restored_directory_has_the_same_key_and_its_files_are_private() {
+async fn a_restored_directory_has_the_same_keys_and_its_files_are_private() {
     let (home, identity) = backed_up().await;
     let restored = restore_into(home.path(), "new", identity, Existing::Refuse).await;
     let restored = restored.expect("restored");
     assert_eq!((restored.moved_to, restored.manifest.taken_at), (None, NOW));
-    let read = |data: &str| std::fs::read(home.path().join(data).join("master.key"));
-    assert_eq!(read("new").expect("there"), read("data").expect("there"));
-    for name in ["new", "new/master.key", "new/waxwing.db"] {
+    let read = |data: &str, name| std::fs::read(home.path().join(data).join(name));
+    for name in ["master.key", "acme/certificate.pem"] {
+        assert_eq!(read("new", name).expect("there"), read("data", name).expect("there"));
+    }
+    for name in ["new", "new/master.key", "new/waxwing.db", "new/acme", "new/acme/certificate.pem"]
+    {
         let about = std::fs::metadata(home.path().join(name)).expect("there");
         let mode = std::os::unix::fs::PermissionsExt::mode(&about.permissions());
         assert_eq!(mode & 0o077, 0, "{name}: {mode:o}");

@@ -12,9 +12,9 @@ use rustls::{Error, InconsistentKeys};
 use sha2::{Digest as _, Sha256};
 
 use super::error::CertificateError;
-use super::expiry;
 use super::provider::provider;
 use super::setting::{File, Setting};
+use super::x509;
 use crate::clock::Timestamp;
 
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -53,6 +53,12 @@ impl Pair {
             certificate: file(Setting::Certificate, certificate),
             private_key: file(Setting::PrivateKey, private_key),
         }
+    }
+
+    /// Both in one file, which is then never half new.
+    pub fn in_one(file: &Path) -> Self {
+        let file = File { setting: Setting::Issued, path: file.to_owned() };
+        Self { certificate: file.clone(), private_key: file }
     }
 
     pub fn read(&self) -> Result<Files, CertificateError> {
@@ -100,7 +106,7 @@ impl Pair {
         let malformed = || CertificateError::Malformed(file());
         let first = chain.first().ok_or_else(malformed)?;
         ParsedCertificate::try_from(first).map_err(|_| malformed())?;
-        let expires_at = expiry::not_after(first).ok_or_else(malformed)?;
+        let expires_at = x509::not_after(first).ok_or_else(malformed)?;
         Ok((chain, expires_at))
     }
 
@@ -159,6 +165,11 @@ impl File {
 }
 
 impl Files {
+    /// What is in a file that holds both.
+    pub fn of_one(text: &[u8]) -> Self {
+        Self { certificate: text.to_vec(), private_key: text.to_vec() }
+    }
+
     pub fn digest(&self) -> Digest {
         let parts = [&self.certificate, &self.private_key].map(Sha256::digest);
         Digest(Sha256::digest(parts.concat()).into())

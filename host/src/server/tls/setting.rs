@@ -1,22 +1,24 @@
-//! The two settings that name a file.
+//! The two settings that name a file, and the file of `[acme]`.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A file, and the setting that names it.
+/// A file, and what names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
     pub setting: Setting,
     pub path: PathBuf,
 }
 
-/// A setting that names a file.
+/// What names a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
     /// `smtp.certificate`.
     Certificate,
     /// `smtp.private_key`.
     PrivateKey,
+    /// `acme.enabled`: certificate and key in one file of the data directory.
+    Issued,
 }
 
 impl fmt::Display for File {
@@ -30,6 +32,7 @@ impl fmt::Display for Setting {
         f.write_str(match self {
             Self::Certificate => "smtp.certificate",
             Self::PrivateKey => "smtp.private_key",
+            Self::Issued => "the certificate of [acme],",
         })
     }
 }

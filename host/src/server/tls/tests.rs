@@ -44,7 +44,8 @@ impl Given {
 
     fn open(&self) -> Result<Certificates, CertificateError> {
         let data = DataDir::open(self.directory.path()).expect("a data directory");
-        Certificates::open(&self.smtp, &data, &Hostname::localhost(), Clock::system())
+        let settings = (&self.smtp, &Acme::default());
+        Certificates::open(settings, &data, &Hostname::localhost(), Clock::system())
     }
 
     fn certificate(&self) -> PathBuf {
@@ -61,12 +62,14 @@ fn a_certificate_tells_when_it_ends_and_which_hosts_it_names() {
     let given = Given::new();
     let live = given.open().expect("loads");
     assert!(live.names("localhost") && !live.names("mail.example.net"));
-    let seen = look(&given.smtp, "localhost").expect("named").expect("usable");
+    let (data, acme) = (DataDir::unopened_at(given.directory.path()), Acme::default());
+    let look_at = |smtp: &Smtp| look((smtp, &acme), &data, "localhost");
+    let seen = look_at(&given.smtp).expect("named").expect("usable");
     assert_eq!(seen, (live.expires_at(), true));
     std::fs::write(given.private_key(), "no key").expect("written");
-    let faults = look(&given.smtp, "localhost").expect("named").expect_err("unusable");
+    let faults = look_at(&given.smtp).expect("named").expect_err("unusable");
     assert_eq!(faults.len(), 1);
-    assert!(look(&Smtp::default(), "localhost").is_none(), "the server makes its own");
+    assert!(look_at(&Smtp::default()).is_none(), "the server makes its own");
 }
 
 fn paths(directory: &Path) -> (PathBuf, PathBuf) {

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Certificates;
 use super::error::CertificateError;
+use super::hangups::Hangups;
 
 /// As long as files are being exchanged, they are not read.
 const SETTLE_TIME: Duration = Duration::from_millis(500);
@@ -125,8 +126,9 @@ fn watcher(
         }
     })?;
     // The directories, not the files: a rename and a swapped link are changes of the directory.
-    let files = [&certificates.pair.certificate, &certificates.pair.private_key];
-    let directories: BTreeSet<PathBuf> = files.iter().map(|file| parent(&file.path)).collect();
+    let pairs = certificates.issued.iter().chain([&certificates.pair]);
+    let files = pairs.flat_map(|pair| [&pair.certificate, &pair.private_key]);
+    let directories: BTreeSet<PathBuf> = files.map(|file| parent(&file.path)).collect();
     for directory in directories {
         watcher.watch(&directory, RecursiveMode::NonRecursive)?;
     }
@@ -137,41 +139,6 @@ fn parent(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
         _ => PathBuf::from("."),
-    }
-}
-
-/// SIGHUPs to this process.
-#[cfg(unix)]
-#[derive(Debug)]
-struct Hangups(tokio::signal::unix::Signal);
-
-#[cfg(unix)]
-impl Hangups {
-    fn new() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        signal(SignalKind::hangup()).map(Self)
-    }
-
-    async fn next(&mut self) {
-        if self.0.recv().await.is_none() {
-            std::future::pending::<()>().await;
-        }
-    }
-}
-
-/// A system without SIGHUP.
-#[cfg(not(unix))]
-#[derive(Debug)]
-struct Hangups;
-
-#[cfg(not(unix))]
-impl Hangups {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self)
-    }
-
-    async fn next(&mut self) {
-        std::future::pending().await
     }
 }
 

@@ -72,14 +72,14 @@ async fn convert_to(new: &Path, file: &Path) -> Result<(), StoreError> {
     let old = waiting(|| lock(file))?;
     let bytes = used_bytes(&old).map_err(ConversionError::from)?;
     check_disk(file, bytes, embedded::free_disk(file))?;
-    tracing::info!(file = %file.display(), bytes, "converting the database of an earlier version; it \
+    tracing::info!(path = %file.display(), bytes, "converting the database of an earlier version; it \
         is replaced when all of it is converted, and the server listens then");
     make(new).await?;
     waiting(|| {
         let filled = fill::fill(&old, new)?;
         let bytes = finish(new, &filled)?;
         replace(new, file)?;
-        tracing::info!(file = %file.display(), bytes, seconds = began.elapsed().as_secs(), "the \
+        tracing::info!(path = %file.display(), bytes, seconds = began.elapsed().as_secs(), "the \
             database is converted");
         Ok(())
     })
@@ -146,7 +146,7 @@ fn finish(new: &Path, filled: &fill::Filled) -> Result<u64, ConversionError> {
     for later in &filled.later {
         if logged_at.elapsed() >= functions::TELL_EVERY {
             logged_at = Instant::now();
-            tracing::info!(next = later.name, "converting the database: building an index");
+            tracing::info!(index = later.name, "converting the database: building an index");
         }
         connection.execute_batch(&later.sql)?;
     }

@@ -24,7 +24,7 @@ use write::Writer;
 pub use walk::Copied;
 
 /// Tables in which a new database has rows.
-const BEGUN: [&str; 6] = ["inbox_total", "probe", "revision", "totals", "upkeep", "webhook_cursor"];
+const BEGUN: [&str; 5] = ["inbox_total", "probe", "revision", "upkeep", "webhook_cursor"];
 
 /// A database that can be moved.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 48] = [
+const SCANS: [(&str, &str); 49] = [
     ("webhook_counts: ended", "walks over the bounded rows that it finds by the primary key"),
     ("webhook_counts: waiting", "walks over the bounded rows that it finds by an index"),
     ("account", "walks over thirty days, which it counts itself"),
@@ -68,6 +68,7 @@ const SCANS: [(&str, &str); 48] = [
     ("waiting_webhooks: any", "reads one row: the beginning of the index of what waits"),
     ("waiting_webhooks", "walks over webhooks that it finds one by one in the index"),
     ("revision", "the table has one row"),
+    ("set_maintenance: revision", "the table has one row"),
 ];
 
 /// Statements that are put together from parts, and how they find their rows.

@@ -401,7 +401,7 @@ fn log_changes(domain: &SenderDomain, checked: &Checked) {
     metrics::counter!("waxwing_domain_checks_total", "result" => result).increment(1);
     if let Some((event, detail)) = &checked.event {
         let (name, event) = (&domain.name, event.as_str());
-        tracing::info!(domain = %name, account = %domain.account_id, event, detail, "sender domain changed state");
+        tracing::info!(domain = %name, account = %domain.account_id, event_type = event, detail, "sender domain changed state");
     }
     if checked.keys.is_some() {
         tracing::info!(domain = %domain.name, "DKIM keys of a domain changed phase");

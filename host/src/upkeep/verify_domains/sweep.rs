@@ -143,10 +143,10 @@ impl Verifier {
         match tokio::time::timeout(MAX_CHECK_TIME, self.examine(id)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::error!(domain = %id, %error, "domain check failed; the domain's state is unchanged");
+                tracing::error!(domain_id = %id, %error, "domain check failed; the domain's state is unchanged");
             }
             Err(_) => {
-                tracing::warn!(domain = %id, "domain check exceeded its time limit; retrying later");
+                tracing::warn!(domain_id = %id, "domain check exceeded its time limit; retrying later");
             }
         }
         responsiveness

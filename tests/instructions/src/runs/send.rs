@@ -32,6 +32,7 @@ use waxwing::template::kind::TemplateKind;
 use waxwing::template::slug::Slug;
 use waxwing::template::source::TemplateSource;
 use waxwing::template::version::{Blocks, Variable};
+use waxwing::trace::Arrival;
 
 use super::{accept, commit};
 use crate::rounds::Rounds;
@@ -85,6 +86,7 @@ async fn one(journey: &Journey, clock: &Clock, key: &str, body: &[u8]) -> Reply 
         id: RequestId::new(clock.now()),
         idempotency: None,
         acceptance: Acceptance::Each,
+        arrival: Arrival::default(),
         items: vec![Ok(accept::parse(body))],
     };
     journey.submit(&caller, &request).await.expect("the request is accepted")

@@ -78,6 +78,7 @@ fn next(why: &WhyMessage) -> Option<String> {
         Waiting::Retry
         | Waiting::AccountSuspended(_)
         | Waiting::AfterRestore
+        | Waiting::Maintenance
         | Waiting::Held(..)
         | Waiting::Starting
         | Waiting::Sending => format!("its next attempt is due at {until}"),
@@ -106,6 +107,7 @@ fn explanation(why: &WhyMessage, whose: Whose) -> String {
             "the server was restored from a backup, and delivery is held until it is released"
                 .to_owned()
         }
+        Waiting::Maintenance => "delivery is held while the server is in read-only mode".to_owned(),
         Waiting::Ending(reason) => ending(why, reason),
         Waiting::Scheduled => "its `sendAt` is in the future".to_owned(),
         Waiting::Retry => "its last attempt failed for now; another one follows".to_owned(),
@@ -180,6 +182,9 @@ fn advice(waiting: &Waiting) -> Option<String> {
         Waiting::AfterRestore => {
             "`waxwing queue release` sends what waits; with --cancel-queued it first cancels what waited when the \
              backup was taken"
+        }
+        Waiting::Maintenance => {
+            "`waxwing maintenance show` says why, and `waxwing maintenance off` lets the mail go on"
         }
         Waiting::Held(Reason::DestinationFull, bounds) => {
             return raise("connections", bounds.as_ref());
@@ -272,6 +277,9 @@ fn of_holder(why: &WhyMessage, id: MessageId) -> Words {
             "the account is suspended; its mail goes on when it is active again",
             Some("ask the operator of this server"),
         ),
+        Waiting::Maintenance => {
+            Words::new("the server is being worked on; its mail goes when that is over", None)
+        }
         Waiting::Ending(reason) => {
             let advice = match reason {
                 Ending::Suppressed => {
@@ -366,6 +374,7 @@ mod tests {
             Waiting::UnresolvedMx("example.com".to_owned()),
             Waiting::AccountSuspended(account),
             Waiting::AfterRestore,
+            Waiting::Maintenance,
             Waiting::Ending(Ending::Suppressed),
             Waiting::Ending(Ending::Undeliverable(FailureReason::NoRoute, "no route".to_owned())),
             Waiting::Starting,

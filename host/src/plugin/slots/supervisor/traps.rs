@@ -118,7 +118,7 @@ impl SlotSupervisor {
         let now = machine.active().map(|it| it.plugin.identity().digest.clone());
         let now = now.unwrap_or_else(|| "the built-in or a broader plugin".to_owned());
         let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
-        tracing::error!(%slot, plugin, version, digest, reason, now, "plugin rolled back");
+        tracing::error!(%slot, plugin, version, digest, reason, active = now, "plugin rolled back");
         self.emit(EventKind::RolledBack, &gone.plugin, reason);
         self.forget_what_comes(slot);
         metrics::counter!("waxwing_plugin_rollbacks_total", "slot" => slot.to_string())

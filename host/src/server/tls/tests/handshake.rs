@@ -67,8 +67,9 @@ fn without_settings_a_client_that_trusts_the_authority_is_served() {
     let directory = tempfile::tempdir().expect("a directory");
     let data = DataDir::open(directory.path()).expect("a data directory");
     let open = || {
-        let (smtp, hostname) = (Smtp::default(), Hostname::localhost());
-        Certificates::open(&smtp, &data, &hostname, Clock::system()).expect("made")
+        let (smtp, acme) = (Smtp::default(), Acme::default());
+        let hostname = Hostname::localhost();
+        Certificates::open((&smtp, &acme), &data, &hostname, Clock::system()).expect("made")
     };
     let certificates = open();
     let authority = certificates.ca_file().expect("self-signed");

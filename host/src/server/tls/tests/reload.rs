@@ -86,12 +86,50 @@ fn an_own_certificate_is_made_anew_while_the_server_runs() {
     let directory = tempfile::tempdir().expect("a directory");
     let data = DataDir::open(directory.path()).expect("a data directory");
     let clock = Clock::manual(Timestamp::parse_rfc3339("2026-05-01T00:00:00Z").expect("a moment"));
-    let (smtp, hostname) = (Smtp::default(), Hostname::localhost());
-    let certificates = Certificates::open(&smtp, &data, &hostname, clock.clone()).expect("made");
+    let (smtp, acme, hostname) = (Smtp::default(), Acme::default(), Hostname::localhost());
+    let certificates = Certificates::open((&smtp, &acme), &data, &hostname, clock.clone());
+    let certificates = certificates.expect("made");
     let first = shown(&certificates);
     clock.advance(std::time::Duration::from_hours(24 * 300));
     assert!(certificates.reload_if_changed().is_none(), "it has two months");
     clock.advance(std::time::Duration::from_hours(24 * 40));
     assert!(certificates.reload_if_changed().is_some_and(|it| it.is_ok()));
     assert_ne!(shown(&certificates), first);
+}
+
+#[test]
+fn what_a_ca_issues_takes_the_place_of_the_self_signed_certificate() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = DataDir::open(directory.path()).expect("a data directory");
+    let (smtp, hostname) = (Smtp::default(), Hostname::localhost());
+    let acme = Acme { enabled: true, ..Acme::default() };
+    let open =
+        || Certificates::open((&smtp, &acme), &data, &hostname, Clock::system()).expect("made");
+    let certificates = open();
+    let stand_in = shown(&certificates);
+    assert_eq!(certificates.ca_file(), None, "nobody is to trust it");
+    let kept = || look((&smtp, &acme), &data, "localhost");
+    assert!(kept().is_none(), "no CA has issued one");
+
+    let key = KeyPair::generate().expect("a key");
+    let params = CertificateParams::new(["localhost".to_owned()]).expect("a name");
+    let chain = params.self_signed(&key).expect("a certificate").pem();
+    let issued = Issued::keep(&data, &chain, &key.serialize_pem()).expect("kept");
+    assert!(issued.covers(&["localhost".to_owned()]));
+    assert!(!issued.covers(&["localhost".to_owned(), "mail.example.net".to_owned()]));
+    assert!(certificates.reload_if_changed().is_some_and(|it| it.is_ok()));
+    assert_ne!(shown(&certificates), stand_in);
+    assert_eq!(shown(&open()), shown(&certificates), "a restart shows it, too");
+    let seen = kept().expect("issued").expect("usable");
+    assert_eq!(seen, (certificates.expires_at(), true));
+    let own = look((&smtp, &Acme::default()), &data, "localhost");
+    assert!(own.is_none(), "without [acme] it is not shown");
+
+    let other = KeyPair::generate().expect("a key").serialize_pem();
+    assert!(Issued::keep(&data, &chain, &other).is_err(), "the key is another one's");
+    assert_eq!(Issued::read(&data).expect("read"), Some(issued));
+
+    std::fs::remove_file(Issued::path(&data).expect("a path")).expect("removed");
+    assert!(certificates.reload_if_changed().is_none() && certificates.reload().is_ok());
+    assert_ne!(shown(&certificates), stand_in, "nothing stands in for it any more");
 }

@@ -6,7 +6,7 @@ use tokio::sync::Mutex;
 
 use super::*;
 use crate::clock::Clock;
-use crate::config::{Hostname, Smtp};
+use crate::config::{Acme, Hostname, Smtp};
 use crate::server::data_dir::DataDir;
 
 /// A signal is sent to the whole process: every watch hears of it.
@@ -14,8 +14,9 @@ static ALONE: Mutex<()> = Mutex::const_new(());
 
 fn certificates(directory: &Path) -> Arc<Certificates> {
     let data = DataDir::open(directory).expect("a data directory");
-    let (smtp, hostname) = (Smtp::default(), Hostname::localhost());
-    Arc::new(Certificates::open(&smtp, &data, &hostname, Clock::system()).expect("made"))
+    let (smtp, acme, hostname) = (Smtp::default(), Acme::default(), Hostname::localhost());
+    let certificates = Certificates::open((&smtp, &acme), &data, &hostname, Clock::system());
+    Arc::new(certificates.expect("made"))
 }
 
 async fn cause(watch: &mut Watch) -> Cause {

@@ -167,7 +167,7 @@ impl Seen {
         if self.rows % ROWS_BETWEEN_LOOKS == 0 && self.logged_at.elapsed() >= TELL_EVERY {
             self.logged_at = Instant::now();
             let (table, rows, of) = (&self.table, self.rows, self.of);
-            tracing::info!(table, rows, of, "converting the database");
+            tracing::info!(table, rows, total = of, "converting the database");
         }
     }
 

@@ -11,8 +11,9 @@ use sqlx::{Error, Row as _};
 use super::value::Value;
 use crate::store::error::TransferError;
 
-/// Which servers work with a database, and for what: another database has other ones.
-const OF_ONE_DATABASE: [&str; 3] = ["nodes", "plugin_nodes", "shares"];
+/// Which servers work with a database, and for what: another database has other ones. Totals are counted anew: a server
+/// keeps them in many rows, and a file in one.
+const OF_ONE_DATABASE: [&str; 4] = ["nodes", "plugin_nodes", "shares", "totals"];
 /// The column of a server that a file does without: there it is the number that SQLite gives each row.
 const NUMBER: (&str, &str) = ("samples", "number");
 

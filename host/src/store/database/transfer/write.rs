@@ -27,6 +27,9 @@ const PRAGMAS: &str =
     "PRAGMA foreign_keys = OFF; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;";
 /// One move at a time, for as long as the session lasts.
 const ALONE: &str = "SELECT pg_try_advisory_lock(7023767254913050)";
+/// What the triggers of the queue count, which rested.
+const TOTALS: &str =
+    "UPDATE totals SET value = (SELECT count(*) FROM queue) WHERE name = 'queue'";
 const NOTE: &str = "INSERT INTO upkeep (name, value) VALUES ($1, $2)
      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
@@ -113,7 +116,8 @@ impl Writer {
                 work_again(connection, tables, numbers).await.map_err(DriverError::from)
             }
         };
-        finished.map_err(StoreError::during("transfer: finish"))
+        finished.map_err(StoreError::during("transfer: finish"))?;
+        self.say(TOTALS.to_owned()).await
     }
 
     /// Takes the mark off: a server may start with the database.

@@ -183,6 +183,9 @@ Outage {
     Busy = 451 "4.3.2" "UNAVAILABLE too much at one time", "MAIL, RCPT, end of data",
         "The server has more to do than it can.",
         "Nothing: a client with a queue tries again.";
+    ReadOnly = 451 "4.3.2" "UNAVAILABLE the server takes no messages and no changes for now: moving to a new disk", "MAIL, end of data",
+        "The operator has switched the server to read-only mode; the text says why. Nothing was charged.",
+        "Nothing: a client with a queue tries again.";
     Internal = 451 "4.3.0" "INTERNAL the template cannot be rendered", "end of data",
         "Something on the server is wrong, such as a published template.",
         "The author of the template or the operator reads the server's log. A client with a queue tries again.";

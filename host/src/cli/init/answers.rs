@@ -1,0 +1,229 @@
+//! What the configuration depends on: from flags, or asked for.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+
+use super::questions::Questions;
+use crate::cli::error::CliError;
+use crate::config::{Config, NameServer};
+use crate::domain::name::DomainName;
+use crate::message::address::EmailAddress;
+use crate::server::host_records;
+
+/// The answers that flags give.
+#[derive(Debug, Clone, Args)]
+pub struct Flags {
+    /// The public name of this machine, as in mail.example.net
+    #[arg(long)]
+    pub hostname: Option<DomainName>,
+    /// Where the certificate authority reaches you, as in ops@example.net
+    #[arg(long)]
+    pub email: Option<EmailAddress>,
+    /// How messages leave
+    #[arg(long)]
+    pub route: Option<RouteArg>,
+    /// The server that takes all mail, as in smtp.example.com:587
+    #[arg(long, value_name = "HOST:PORT")]
+    pub smarthost: Option<HostAndPort>,
+    /// The user name there
+    #[arg(long)]
+    pub smarthost_user: Option<String>,
+    /// The file with the password; by default smarthost.password beside the configuration
+    #[arg(long, requires = "smarthost_user")]
+    pub smarthost_password_file: Option<PathBuf>,
+    /// A public address of this machine; several times for several. By default those that it sends from
+    #[arg(long)]
+    pub address: Vec<IpAddr>,
+    /// The data directory
+    #[arg(long, default_value = "/var/lib/waxwing")]
+    pub data_dir: PathBuf,
+    /// A recursive name server, as in 127.0.0.1; several times for several. By default those of the system
+    #[arg(long = "nameserver", value_parser = name_server)]
+    pub nameservers: Vec<NameServer>,
+    /// Agree to the terms of service of Let's Encrypt, which then issues the certificate
+    #[arg(long)]
+    pub agree_to_terms: bool,
+}
+
+/// How messages leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RouteArg {
+    /// To the mail exchangers of the recipients
+    Direct,
+    /// Through one server that takes all mail
+    Smarthost,
+}
+
+/// A server, and its port: 587 where none is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostAndPort {
+    pub host: String,
+    pub port: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a host with a port, as in smtp.example.com:587")]
+pub struct InvalidHost(String);
+
+/// All answers.
+#[derive(Debug)]
+pub struct Answers {
+    pub hostname: DomainName,
+    pub email: EmailAddress,
+    pub route: Route,
+    pub addresses: Vec<IpAddr>,
+    pub data_dir: PathBuf,
+    pub nameservers: Vec<NameServer>,
+    pub certificate: Certificate,
+}
+
+/// How messages leave.
+#[derive(Debug)]
+pub enum Route {
+    Direct,
+    Smarthost { server: HostAndPort, login: Option<Login> },
+}
+
+/// How the server logs in at a smarthost.
+#[derive(Debug)]
+pub struct Login {
+    pub user: String,
+    pub password_file: PathBuf,
+}
+
+/// Where the certificate comes from.
+#[derive(Debug)]
+pub enum Certificate {
+    /// From Let's Encrypt, by the server itself.
+    Acme,
+    /// From the operator, as files in this directory.
+    Files(PathBuf),
+}
+
+impl Flags {
+    /// Asks for what is missing.
+    pub fn fill(&mut self, questions: &mut Questions<'_>) -> io::Result<()> {
+        if self.hostname.is_none() {
+            let question = "Public name of this machine, as in mail.example.net";
+            self.hostname = Some(questions.ask(question, parsed)?);
+        }
+        if self.email.is_none() {
+            let question = "Your e-mail address, for the certificate authority";
+            self.email = Some(questions.ask(question, parsed)?);
+        }
+        if self.route.is_none() {
+            let question = "How messages leave: direct (to the recipients' servers), or smarthost";
+            self.route = Some(questions.ask(question, |it| RouteArg::from_str(it, true))?);
+        }
+        if self.route == Some(RouteArg::Smarthost) && self.smarthost.is_none() {
+            let question = "Smarthost, as in smtp.example.com:587";
+            self.smarthost = Some(questions.ask(question, parsed)?);
+            let question = "User name there (empty for none)";
+            let user: String = questions.ask(question, parsed)?;
+            self.smarthost_user = Some(user).filter(|it| !it.is_empty());
+        }
+        if self.addresses().is_empty() {
+            let question = "Public IP address of this machine, which has only private ones";
+            self.address.push(questions.ask(question, parsed)?);
+        }
+        if !self.agree_to_terms {
+            let question = "Get certificates of Let's Encrypt, and agree to its terms of service \
+                            (https://letsencrypt.org/repository/)?";
+            self.agree_to_terms = questions.confirm(question)?;
+        }
+        Ok(())
+    }
+
+    fn addresses(&self) -> Vec<IpAddr> {
+        if self.address.is_empty() {
+            host_records::own_addresses(&Config::default())
+        } else {
+            self.address.clone()
+        }
+    }
+}
+
+impl Answers {
+    /// The answers of flags, for a configuration in `file`; all flags that are missing are named at once.
+    pub fn of(flags: Flags, file: &Path) -> Result<Self, CliError> {
+        let addresses = flags.addresses();
+        let needs_smarthost = flags.route == Some(RouteArg::Smarthost);
+        let missing = [
+            (flags.hostname.is_none(), "--hostname mail.example.net"),
+            (flags.email.is_none(), "--email ops@example.net"),
+            (flags.route.is_none(), "--route direct (or smarthost)"),
+            (needs_smarthost && flags.smarthost.is_none(), "--smarthost smtp.example.com:587"),
+            (addresses.is_empty(), "--address 192.0.2.25 (this machine has only private ones)"),
+        ];
+        let missing = missing.into_iter().filter(|(is_missing, _)| *is_missing);
+        let missing: Vec<&str> = missing.map(|(_, flag)| flag).collect();
+        let (Some(hostname), Some(email), Some(route), []) =
+            (flags.hostname, flags.email, flags.route, missing.as_slice())
+        else {
+            return Err(CliError::Usage(format!("missing:\n  {}", missing.join("\n  "))));
+        };
+        let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        let login = flags.smarthost_user.map(|user| Login {
+            user,
+            password_file: flags
+                .smarthost_password_file
+                .unwrap_or_else(|| folder.join("smarthost.password")),
+        });
+        let route = match (route, flags.smarthost) {
+            (RouteArg::Smarthost, Some(server)) => Route::Smarthost { server, login },
+            (RouteArg::Direct, _) | (RouteArg::Smarthost, None) => Route::Direct,
+        };
+        let certificate = if flags.agree_to_terms {
+            Certificate::Acme
+        } else {
+            Certificate::Files(folder.join("tls"))
+        };
+        Ok(Self {
+            hostname,
+            email,
+            route,
+            addresses,
+            data_dir: flags.data_dir,
+            nameservers: flags.nameservers,
+            certificate,
+        })
+    }
+}
+
+impl FromStr for HostAndPort {
+    type Err = InvalidHost;
+
+    fn from_str(text: &str) -> Result<Self, InvalidHost> {
+        if let Ok(address) = text.parse::<SocketAddr>() {
+            return Ok(Self { host: address.ip().to_string(), port: address.port() });
+        }
+        let invalid = || InvalidHost(text.to_owned());
+        let (host, port) = match text.split_once(':') {
+            Some((host, port)) => (host, port.parse().map_err(|_| invalid())?),
+            None => (text, 587),
+        };
+        let is_part = |it: char| !it.is_whitespace() && !"/@".contains(it);
+        if host.is_empty() || port == 0 || !host.chars().all(is_part) {
+            return Err(invalid());
+        }
+        Ok(Self { host: host.to_owned(), port })
+    }
+}
+
+fn parsed<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+fn name_server(text: &str) -> Result<NameServer, String> {
+    NameServer::try_from(text.to_owned()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

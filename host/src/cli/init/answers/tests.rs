@@ -1,0 +1,71 @@
+//! What is asked at a terminal, and what becomes of the answers.
+
+use clap::Parser;
+
+use super::*;
+
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    flags: Flags,
+}
+
+fn flags(line: &[&str]) -> Flags {
+    Line::try_parse_from(["init"].iter().chain(line)).expect("flags").flags
+}
+
+fn filled(mut flags: Flags, typed: &str) -> (io::Result<()>, Flags, String) {
+    let (mut input, mut output) = (typed.as_bytes(), Vec::new());
+    let outcome = flags.fill(&mut Questions { input: &mut input, output: &mut output });
+    (outcome, flags, String::from_utf8(output).expect("a text"))
+}
+
+#[test]
+fn what_is_missing_is_asked_for_until_it_can_be_used() {
+    let given = flags(&["--address", "192.0.2.25", "--hostname", "mail.example.net"]);
+    let typed = "nobody\nops@example.net\nSMARTHOST\nsmtp.example.com:465\nwaxwing\nno\n";
+    let (outcome, flags, said) = filled(given, typed);
+    outcome.expect("answered");
+    assert!(said.contains("the address has no @") && !said.contains("Public name"), "{said}");
+    let file = Path::new("/etc/waxwing/waxwing.toml");
+    let answers = Answers::of(flags, file).expect("nothing is missing");
+    let Route::Smarthost { server, login: Some(login) } = &answers.route else {
+        unreachable!("{:?}", answers.route)
+    };
+    assert_eq!((server.host.as_str(), server.port), ("smtp.example.com", 465));
+    assert_eq!(login.password_file, Path::new("/etc/waxwing/smarthost.password"));
+    let Certificate::Files(folder) = &answers.certificate else { unreachable!("not agreed") };
+    assert_eq!(folder, Path::new("/etc/waxwing/tls"));
+}
+
+#[test]
+fn a_terminal_that_ends_in_the_middle_ends_the_questions() {
+    let (outcome, _, _) = filled(flags(&["--address", "192.0.2.25"]), "mail.example.net\n");
+    assert_eq!(outcome.expect_err("no more input").kind(), io::ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn all_flags_that_are_missing_are_named_at_once() {
+    let given = flags(&["--address", "192.0.2.25", "--route", "smarthost"]);
+    let error = Answers::of(given, Path::new("waxwing.toml")).expect_err("missing").to_string();
+    for flag in ["--hostname", "--email", "--smarthost"] {
+        assert!(error.contains(flag), "{flag} in {error}");
+    }
+    assert!(!error.contains("--route") && !error.contains("--address"), "{error}");
+}
+
+#[test]
+fn a_smarthost_is_a_host_with_or_without_a_port() {
+    for (text, host, port) in [
+        ("smtp.example.com", "smtp.example.com", 587),
+        ("smtp.example.com:465", "smtp.example.com", 465),
+        ("192.0.2.1:25", "192.0.2.1", 25),
+        ("[2001:db8::1]:25", "2001:db8::1", 25),
+    ] {
+        let parsed = text.parse::<HostAndPort>();
+        assert_eq!(parsed, Ok(HostAndPort { host: host.to_owned(), port }), "{text}");
+    }
+    for text in ["", ":25", "host:0", "host:99999", "user@host", "smtp://host", "a b"] {
+        assert!(text.parse::<HostAndPort>().is_err(), "{text:?}");
+    }
+}

@@ -1,0 +1,85 @@
+//! What the command prints. Standard output is a zone file, or JSON; what else is to be said goes to standard error.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::cli::output::{Output, say};
+use crate::server::host_records::{Finding, HostRecord, Standing};
+
+/// Records that somebody may look for in the list, and why they are not there.
+const NOT_LISTED: &str = "\
+; DKIM and DMARC belong to sender domains: `waxwing domain add` prints their records.
+; MTA-STS and TLS-RPT protect mail that people receive. This host receives reports alone, so neither is listed.";
+
+/// After the configuration was written.
+pub fn written(output: Output, file: &Path, missing: &[String], records: &[HostRecord]) {
+    let file = file.display();
+    if output.is_json() {
+        let records: Vec<Value> = records.iter().map(in_json).collect();
+        say(json!({"config": file.to_string(), "missing": missing, "records": records}));
+        return;
+    }
+    eprintln!("{file} is written.");
+    if !missing.is_empty() {
+        eprintln!("Before the server starts, also put right:");
+        missing.iter().for_each(|it| eprintln!("  {}", it.replace('\n', "\n  ")));
+    }
+    eprintln!("Publish these records; what of them is there says");
+    eprintln!("  waxwing init --check --config {file}\n");
+    zone(records).iter().for_each(say);
+}
+
+/// The records as the lines of a zone file.
+fn zone(records: &[HostRecord]) -> Vec<String> {
+    let (reverse, own): (Vec<&HostRecord>, Vec<&HostRecord>) =
+        records.iter().partition(|it| it.is_reverse());
+    let mut lines = Vec::new();
+    for record in own {
+        lines.extend([format!("; {}", record.purpose), record.zone_line()]);
+    }
+    if let Some(first) = reverse.first() {
+        lines.push(format!("; {}", first.purpose));
+        lines.push("; whoever gave out the address publishes it, not this zone:".to_owned());
+        lines.extend(reverse.iter().map(|it| format!("; {}", it.zone_line())));
+    }
+    lines.extend(NOT_LISTED.lines().map(str::to_owned));
+    lines
+}
+
+/// After the records were looked up.
+pub fn observed(output: Output, findings: &[Finding]) {
+    let values: Vec<Value> = findings.iter().map(observed_in_json).collect();
+    if output.is_json() {
+        say(Value::from(values));
+        return;
+    }
+    for finding in findings {
+        let Finding { record, standing, seen, .. } = finding;
+        let (standing, kind) = (standing.as_str(), record.record_type.as_str());
+        say(format!("{standing:<8} {kind:<4} {}  {}", record.name, record.value));
+        if finding.standing == Standing::Differs {
+            seen.iter().for_each(|it| say(format!("         there is: {it}")));
+        }
+        if let Some(advice) = finding.advice() {
+            say(format!("         {advice}"));
+        }
+    }
+}
+
+fn in_json(record: &HostRecord) -> Value {
+    json!({
+        "name": record.name,
+        "type": record.record_type.as_str(),
+        "value": record.value,
+        "purpose": record.purpose,
+    })
+}
+
+fn observed_in_json(finding: &Finding) -> Value {
+    let mut value = in_json(&finding.record);
+    value["status"] = finding.standing.as_str().into();
+    value["seen"] = json!(finding.seen);
+    value["advice"] = json!(finding.advice());
+    value
+}

@@ -1,0 +1,269 @@
+//! The customer of a CA: the account, orders and their proofs. What a crash may not lose is on the disk before the CA is
+//! asked to act on it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use instant_acme::{
+    Account, AuthorizationStatus, CertificateIdentifier, ChallengeType, Error, Identifier,
+    NewAccount, NewOrder, Order, OrderStatus, RetryPolicy,
+};
+use rcgen::{CertificateParams, CertificateSigningRequest, DistinguishedName, KeyPair};
+use rustls::pki_types::Der;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+
+use super::challenges::Challenges;
+use super::dns_hook::{self, Action, TxtRecord};
+use super::error::AcmeError;
+use super::https::Https;
+use super::renewal::Window;
+use super::tls_alpn;
+use crate::clock::Timestamp;
+use crate::config::{Acme, Challenge};
+use crate::server::data_dir::DataDir;
+use crate::server::tls::Issued;
+
+const ACCOUNT: &str = "account.json";
+const ORDER: &str = "order.json";
+/// How often, and for how long, the CA is asked what has become of an order.
+const POLLING: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
+/// RFC 8555 section 6.7.
+const UNKNOWN_ACCOUNT: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
+
+/// The customer of a CA.
+#[derive(Debug)]
+pub(super) struct AcmeClient {
+    pub settings: Acme,
+    /// The names in the certificate.
+    pub names: Vec<String>,
+    /// That of the server.
+    pub data: DataDir,
+    pub http: reqwest::Client,
+    pub challenges: Challenges,
+}
+
+/// An order under way, with the key of its certificate.
+#[derive(Deserialize)]
+struct KeptOrder {
+    directory: String,
+    names: Vec<String>,
+    url: String,
+    key: String,
+}
+
+impl AcmeClient {
+    /// Orders a certificate, or goes on with an order of before, and keeps what comes.
+    pub async fn order(&self) -> Result<Issued, AcmeError> {
+        match self.try_to_order().await {
+            // A CA that has lost its accounts, as a new one at the old address has.
+            Err(AcmeError::Ca(Error::Api(problem)))
+                if problem.r#type.as_deref() == Some(UNKNOWN_ACCOUNT) =>
+            {
+                self.forget(ACCOUNT)?;
+                self.try_to_order().await
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn try_to_order(&self) -> Result<Issued, AcmeError> {
+        let account = self.account().await?;
+        let (mut order, key) = self.order_under_way(&account).await?;
+        if order.state().status == OrderStatus::Pending {
+            let mut published = Vec::new();
+            let proven = self.prove(&mut order, &mut published).await;
+            self.clean_up(&published).await;
+            proven?;
+        }
+        if order.state().status == OrderStatus::Ready {
+            order.finalize_csr(signing_request(&self.names, &key)?.der()).await?;
+        }
+        let chain = order.poll_certificate(&POLLING).await?;
+        let issued = Issued::keep(&self.data, &chain, &key)?;
+        self.forget(ORDER)?;
+        if issued.covers(&self.names) {
+            Ok(issued)
+        } else {
+            Err(AcmeError::OtherNames(self.names.join(", ")))
+        }
+    }
+
+    /// When the CA suggests to renew a certificate, and when to ask again; none where it suggests nothing.
+    pub async fn suggested_window(
+        &self,
+        issued: &Issued,
+    ) -> Result<Option<(Window, Duration)>, AcmeError> {
+        let Some((key, serial_number)) = issued.identifier() else { return Ok(None) };
+        let identifier =
+            CertificateIdentifier::new(Der::from_slice(key), Der::from_slice(serial_number));
+        match self.account().await?.renewal_info(&identifier).await {
+            Ok((info, again)) => {
+                let window = info.suggested_window;
+                let window = Window { start: moment(window.start), end: moment(window.end) };
+                Ok(Some((window, again)))
+            }
+            Err(Error::Unsupported(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether the certificate that is kept came from another CA than the one of the settings.
+    pub fn has_moved(&self) -> Result<bool, AcmeError> {
+        let account = self.kept(ACCOUNT)?;
+        Ok(account.is_some_and(|it| it["directory"] != self.settings.directory.as_str()))
+    }
+
+    /// The account at this CA, opened where there is none.
+    async fn account(&self) -> Result<Account, AcmeError> {
+        let builder = Account::builder_with_http(Box::new(Https(self.http.clone())));
+        let directory = self.settings.directory.as_str();
+        let kept = self.kept(ACCOUNT)?.filter(|it| it["directory"] == directory);
+        if let Some(credentials) = kept.and_then(|it| serde_json::from_value(it).ok()) {
+            return Ok(builder.from_credentials(credentials).await?);
+        }
+        let contact = self.settings.contact.as_ref().map(|it| format!("mailto:{it}"));
+        let contact: Vec<&str> = contact.iter().map(String::as_str).collect();
+        let wanted = NewAccount {
+            contact: &contact,
+            terms_of_service_agreed: self.settings.terms_agreed,
+            only_return_existing: false,
+        };
+        let (account, credentials) = builder.create(&wanted, directory.to_owned(), None).await?;
+        let credentials = serde_json::to_vec(&credentials).map_err(Error::Json)?;
+        self.data.acme()?.write_private(ACCOUNT, &credentials)?;
+        Ok(account)
+    }
+
+    /// The order that is under way, else a new one; with the key of its certificate.
+    async fn order_under_way(&self, account: &Account) -> Result<(Order, String), AcmeError> {
+        let kept = self.kept(ORDER)?.and_then(|it| serde_json::from_value::<KeptOrder>(it).ok());
+        let directory = &self.settings.directory;
+        let is_this = |it: &KeptOrder| it.names == self.names && it.directory == *directory;
+        if let Some(kept) = kept.filter(is_this) {
+            match account.order(kept.url).await {
+                Ok(mut order) => {
+                    if order.state().status != OrderStatus::Invalid {
+                        return Ok((order, kept.key));
+                    }
+                }
+                Err(Error::Api(problem)) if problem.r#type.as_deref() != Some(UNKNOWN_ACCOUNT) => {
+                    tracing::info!(error = %problem, "the CA does not know the order of before any more; placing a new one");
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let identifiers: Vec<Identifier> =
+            self.names.iter().cloned().map(Identifier::Dns).collect();
+        let order = account.new_order(&NewOrder::new(&identifiers)).await?;
+        let key = KeyPair::generate()?.serialize_pem();
+        let kept =
+            json!({"directory": directory, "names": self.names, "url": order.url(), "key": key});
+        self.data.acme()?.write_private(ORDER, kept.to_string().as_bytes())?;
+        Ok((order, key))
+    }
+
+    /// Answers a challenge for each name, and waits until the CA has seen the answers. Records that were published are
+    /// noted, whatever comes of it.
+    async fn prove(
+        &self,
+        order: &mut Order,
+        published: &mut Vec<TxtRecord>,
+    ) -> Result<(), AcmeError> {
+        let (kind, kind_name) = match self.settings.challenge {
+            Challenge::Http01 => (ChallengeType::Http01, "http-01"),
+            Challenge::TlsAlpn01 => (ChallengeType::TlsAlpn01, "tls-alpn-01"),
+            Challenge::Dns01 => (ChallengeType::Dns01, "dns-01"),
+        };
+        let mut authorizations = order.authorizations();
+        while let Some(authorization) = authorizations.next().await {
+            let mut authorization = authorization?;
+            if authorization.status != AuthorizationStatus::Pending {
+                continue;
+            }
+            let name = authorization.identifier().to_string();
+            let Some(mut challenge) = authorization.challenge(kind.clone()) else {
+                return Err(AcmeError::NoChallenge { challenge: kind_name, name });
+            };
+            let answer = challenge.key_authorization();
+            match (self.settings.challenge, &self.settings.dns_hook) {
+                (Challenge::Dns01, Some(hook)) => {
+                    let name = format!("_acme-challenge.{name}");
+                    published.push(TxtRecord { name, value: answer.dns_value() });
+                    if let Some(record) = published.last() {
+                        dns_hook::run(hook, Action::Present, record).await?;
+                    }
+                }
+                (Challenge::TlsAlpn01, _) => {
+                    let certificate = tls_alpn::certificate(&name, answer.digest().as_ref())?;
+                    self.challenges.put_certificate(&name, certificate);
+                }
+                (Challenge::Http01, _) | (Challenge::Dns01, None) => {
+                    self.challenges.put(&challenge.token, answer.as_str());
+                }
+            }
+            challenge.set_ready().await?;
+        }
+        match order.poll_ready(&POLLING).await {
+            Ok(OrderStatus::Ready) => Ok(()),
+            Ok(_) | Err(Error::Api(_)) => Err(AcmeError::Unproven(refusals(order).await)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes the answers away again. What stays in DNS harms nobody.
+    async fn clean_up(&self, published: &[TxtRecord]) {
+        self.challenges.clear();
+        let Some(hook) = &self.settings.dns_hook else { return };
+        for record in published {
+            if let Err(error) = dns_hook::run(hook, Action::CleanUp, record).await {
+                tracing::warn!(%error, "a TXT record of an ACME challenge was not removed");
+            }
+        }
+    }
+
+    /// What is in a file that is kept; none where it is not there, or cut off.
+    fn kept(&self, name: &str) -> Result<Option<Value>, AcmeError> {
+        let file = self.data.acme()?.file(name);
+        Ok(std::fs::read(file).ok().and_then(|it| serde_json::from_slice(&it).ok()))
+    }
+
+    fn forget(&self, name: &str) -> Result<(), AcmeError> {
+        let file: PathBuf = self.data.acme()?.file(name);
+        // It may be gone; a file that stays is read again, and the CA says what it thinks of it.
+        drop(std::fs::remove_file(file));
+        Ok(())
+    }
+}
+
+/// Why the CA has not seen the answers, name by name.
+async fn refusals(order: &mut Order) -> String {
+    let mut reasons = Vec::new();
+    let mut authorizations = order.authorizations();
+    while let Some(Ok(mut authorization)) = authorizations.next().await {
+        let name = authorization.identifier().to_string();
+        let Ok(state) = authorization.refresh().await else { continue };
+        let problems = state.challenges.iter().filter_map(|it| it.error.as_ref());
+        reasons.extend(problems.map(|it| {
+            let detail = it.detail.clone().unwrap_or_else(|| it.to_string());
+            format!("{name}: {detail}")
+        }));
+    }
+    if reasons.is_empty() { "the CA does not say why".to_owned() } else { reasons.join("; ") }
+}
+
+fn signing_request(
+    names: &[String],
+    key: &str,
+) -> Result<CertificateSigningRequest, rcgen::Error> {
+    let key = KeyPair::from_pem(key)?;
+    let mut params = CertificateParams::new(names.to_vec())?;
+    // The names stand in the extension for them.
+    params.distinguished_name = DistinguishedName::new();
+    params.serialize_request(&key)
+}
+
+fn moment(time: OffsetDateTime) -> Timestamp {
+    Timestamp::from_millis(time.unix_timestamp() * 1_000)
+}
