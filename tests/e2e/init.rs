@@ -90,7 +90,7 @@ async fn an_empty_machine_gets_a_configuration_and_sees_its_records() {
     assert!(statuses(&found).iter().all(|it| it == "missing"), "{found}");
     let records = written["records"].as_array().expect("a list");
     assert_eq!(records.len(), statuses(&found).len());
-    for record in &records {
+    for record in records {
         publish(&dns, record);
     }
     let found = json(&init(&file, &check), true);
