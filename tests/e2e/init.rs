@@ -90,7 +90,9 @@ async fn an_empty_machine_gets_a_configuration_and_sees_its_records() {
     assert!(statuses(&found).iter().all(|it| it == "missing"), "{found}");
     let records = written["records"].as_array().expect("a list");
     assert_eq!(records.len(), statuses(&found).len());
-    records.iter().for_each(|record| publish(&dns, record));
+    for record in records {
+        publish(&dns, record);
+    }
     let found = json(&init(&file, &check), true);
     assert!(statuses(&found).iter().all(|it| it == "seen"), "{found}");
     let mut by_its_source = waxwing();
@@ -101,12 +103,8 @@ async fn an_empty_machine_gets_a_configuration_and_sees_its_records() {
     dns.remove(HOST, "TXT");
     dns.txt(HOST, "v=spf1 ip4:198.51.100.1 -all");
     let found = json(&init(&file, &check), false);
-    let differing: Vec<&Value> = found
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter(|it| it["status"] == "differs")
-        .collect();
+    let differing: Vec<&Value> =
+        found.as_array().expect("a list").iter().filter(|it| it["status"] == "differs").collect();
     let [differing] = differing[..] else { unreachable!("one differs: {found}") };
     assert_eq!((text(differing, "name"), text(differing, "type")), (HOST, "TXT"));
     assert!(text(differing, "advice").contains("SPF"), "{differing}");

@@ -63,8 +63,7 @@ pub async fn change(
         fields.fault("reason", "invalid", error);
     }
     let warnings = fields.end()?;
-    let delivery =
-        if is_held { MaintenanceDelivery::Held } else { MaintenanceDelivery::GoesOn };
+    let delivery = if is_held { MaintenanceDelivery::Held } else { MaintenanceDelivery::GoesOn };
     match why {
         Ok(why) if is_on == Some(true) => {
             switch_on(&api.store, why, delivery, api.clock.now()).await?;

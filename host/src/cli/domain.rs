@@ -112,7 +112,11 @@ pub async fn run(command: DomainCommand) -> Result<(), CliError> {
             if !sandbox && host.strip_prefix("bounce.").is_some_and(|it| !it.contains('.')) {
                 let set =
                     "set smtp.hostname to the server's public name, or domains.return_path_host";
-                tracing::warn!(host, advice = set, "the records name a host that public DNS cannot resolve");
+                tracing::warn!(
+                    host,
+                    advice = set,
+                    "the records name a host that public DNS cannot resolve"
+                );
             }
             let details = find(&opened, &which).await?;
             show(&opened, &verifier.rules, details, target.output).await?;

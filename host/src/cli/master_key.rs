@@ -113,7 +113,8 @@ fn counted(done: &Resealed) -> String {
 
 fn removed(gone: &[String]) -> String {
     if gone.is_empty() {
-        "no key was removed: each is still needed; `waxwing master-key list` says for what".to_owned()
+        "no key was removed: each is still needed; `waxwing master-key list` says for what"
+            .to_owned()
     } else {
         format!("removed: {}", gone.join(", "))
     }

@@ -97,9 +97,9 @@ pub fn records(config: &Config, addresses: &[IpAddr]) -> Vec<HostRecord> {
             records.push(HostRecord { value, ..spf(host, "SPF of the name in EHLO") });
         }
         let purpose = "the name of the address; large mailbox providers refuse mail without it";
-        let names = addresses.iter().map(|address| {
-            plain(&reverse(*address), RecordType::Ptr, format!("{host}."), purpose)
-        });
+        let names = addresses
+            .iter()
+            .map(|address| plain(&reverse(*address), RecordType::Ptr, format!("{host}."), purpose));
         records.extend(names);
     }
     records.push(plain(bounce, RecordType::Mx, format!("10 {host}."), "bounces come back to it"));
@@ -187,7 +187,8 @@ pub async fn published_addresses(config: &Config, resolver: &Resolver) -> Vec<Ip
     let mut addresses = Vec::new();
     for record_type in [RecordType::A, RecordType::Aaaa] {
         let seen = resolver.look_up(host.as_str(), record_type).await;
-        addresses.extend(seen.outcome.answers().iter().filter_map(|it| it.data.parse().ok()));
+        addresses
+            .extend(seen.outcome.answers().iter().filter_map(|it| it.data.parse::<IpAddr>().ok()));
     }
     addresses
 }

@@ -210,9 +210,8 @@ async fn answer_once<S: AsyncRead + AsyncWrite + Unpin>(
         request.extensions_mut().insert(refused);
         router.clone().oneshot(request)
     });
-    let connection = builder(timeouts)
-        .keep_alive(false)
-        .serve_connection(TokioIo::new(stream), service);
+    let connection =
+        builder(timeouts).keep_alive(false).serve_connection(TokioIo::new(stream), service);
     if let Err(error) = connection.await {
         tracing::debug!(%error, "a connection beyond the limits ended early");
     }

@@ -44,13 +44,14 @@ pub async fn watch(
 }
 
 fn log(now: Option<&Maintenance>) {
-    match now {
-        Some(now) => tracing::warn!(
+    if let Some(now) = now {
+        tracing::warn!(
             reason = now.reason,
             since = %now.since,
             holds_delivery = now.holds_delivery(),
             "read-only mode is on: messages and changes are refused with 503 (SMTP 451) until `waxwing maintenance off`"
-        ),
-        None => tracing::info!("read-only mode is off: messages and changes are accepted again"),
+        );
+    } else {
+        tracing::info!("read-only mode is off: messages and changes are accepted again");
     }
 }

@@ -462,7 +462,10 @@ impl RunningServer {
             return;
         }
         let seconds = self.drain.as_secs();
-        tracing::info!(seconds, "stopping soon: /readyz answers 503, and the listeners go on for http.drain_seconds");
+        tracing::info!(
+            seconds,
+            "stopping soon: /readyz answers 503, and the listeners go on for http.drain_seconds"
+        );
         tokio::select! {
             () = tokio::time::sleep(self.drain) => {}
             () = self.broken.cancelled() => {}

@@ -81,7 +81,8 @@ pub fn return_path_key(master_key: &[u8]) -> [u8; 32] {
 #[must_use]
 pub fn key_name(master_key: &[u8]) -> String {
     let name = derived_key(master_key, KEY_NAMES);
-    name.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    let [a, b, c, d, ..] = name;
+    format!("{a:02x}{b:02x}{c:02x}{d:02x}")
 }
 
 /// # Panics

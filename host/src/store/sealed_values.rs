@@ -89,9 +89,9 @@ impl Store {
         of: SealedColumn,
         values: &[ResealedValue],
     ) -> Result<u64, StoreError> {
-        let by_name = values.iter().map(|it| {
-            args![it.before.id, it.before.name.as_str(), &it.sealed, &it.before.sealed]
-        });
+        let by_name = values
+            .iter()
+            .map(|it| args![it.before.id, it.before.name.as_str(), &it.sealed, &it.before.sealed]);
         let by_id = values.iter().map(|it| args![it.before.id, &it.sealed, &it.before.sealed]);
         let mut tx = self.db.begin("reseal").await?;
         let written = match of {

@@ -17,8 +17,7 @@ pub fn start(url: &str) -> Result<(), ExporterBuildError> {
         .build()?;
     let mut processor = BatchSpanProcessor::builder(exporter).build();
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
-    let resource =
-        Resource::builder().with_service_name("waxwing").with_attribute(version).build();
+    let resource = Resource::builder().with_service_name("waxwing").with_attribute(version).build();
     processor.set_resource(&resource);
     trace::export_to(Box::new(processor));
     Ok(())

@@ -4,7 +4,8 @@ use waxwing_tests::Server;
 
 use super::{Browser, dev_person};
 
-const BANNER: &str = "The server is in read-only mode: it takes no messages and no changes for now. A new disk.";
+const BANNER: &str =
+    "The server is in read-only mode: it takes no messages and no changes for now. A new disk.";
 
 #[tokio::test]
 async fn every_page_says_that_the_server_is_read_only_and_no_form_changes_anything() {

@@ -23,7 +23,9 @@ pub fn written(output: Output, file: &Path, missing: &[String], records: &[HostR
     eprintln!("{file} is written.");
     if !missing.is_empty() {
         eprintln!("Before the server starts, also put right:");
-        missing.iter().for_each(|it| eprintln!("  {}", it.replace('\n', "\n  ")));
+        for it in missing {
+            eprintln!("  {}", it.replace('\n', "\n  "));
+        }
     }
     eprintln!("Publish these records; what of them is there says");
     eprintln!("  waxwing init --check --config {file}\n");
@@ -59,7 +61,9 @@ pub fn observed(output: Output, findings: &[Finding]) {
         let (standing, kind) = (standing.as_str(), record.record_type.as_str());
         say(format!("{standing:<8} {kind:<4} {}  {}", record.name, record.value));
         if finding.standing == Standing::Differs {
-            seen.iter().for_each(|it| say(format!("         there is: {it}")));
+            for it in seen {
+                say(format!("         there is: {it}"));
+            }
         }
         if let Some(advice) = finding.advice() {
             say(format!("         {advice}"));

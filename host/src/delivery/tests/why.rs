@@ -1,5 +1,6 @@
 //! Why mail waits, asked of a real queue and of what the worker has learnt.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use waxwing_mx::{Behaviour, MxServer, Reply, Stage};

@@ -229,6 +229,8 @@ impl SlotSupervisor {
         if !self.machines.of(slot).is_newest(number) {
             return;
         }
+        // Before anything is shown: a slot shows how far its examination is as long as that is under way.
+        let approval = self.machines.of(slot).end_examination();
         match done {
             JobOutcome::Unchanged { found } => {
                 self.files_found(slot, found);
@@ -239,17 +241,24 @@ impl SlotSupervisor {
             // Nodes that share a slot keep what it was given, whatever becomes of the files of one of them.
             JobOutcome::Gone if self.nodes.is_some() => self.publish(slot),
             JobOutcome::Gone => self.gone(slot),
-            JobOutcome::LoadedCandidate(examined) => self.examined(slot, *examined, work),
+            JobOutcome::LoadedCandidate(examined) => {
+                self.examined(slot, *examined, approval, work);
+            }
             JobOutcome::Shadowed => self.activate_if_allowed(slot),
             JobOutcome::BlameFound { .. }
             | JobOutcome::LoadedVersion(_)
             | JobOutcome::Superseded
             | JobOutcome::Tidied => {}
         }
-        self.machines.of(slot).end_examination();
     }
 
-    fn examined(&mut self, slot: &SlotName, examined: LoadedCandidate, work: &mut Jobs) {
+    fn examined(
+        &mut self,
+        slot: &SlotName,
+        examined: LoadedCandidate,
+        approval: Option<Approval>,
+        work: &mut Jobs,
+    ) {
         let LoadedCandidate { digest, given, found, state, result } = examined;
         self.was_given(slot, given);
         self.files_found(slot, found);
@@ -260,7 +269,7 @@ impl SlotSupervisor {
         let machine = self.machines.of(slot);
         machine.files_were_read(state.settings, digest.clone());
         match result {
-            Ok((version, impact)) => match machine.propose(version, impact) {
+            Ok((version, impact)) => match machine.propose(version, impact, approval) {
                 Proposal::Activate(version) => self.activate(slot, *version),
                 Proposal::Shadow { calls } => {
                     self.shadow(slot, calls, work);

@@ -253,10 +253,7 @@ async fn refusals(order: &mut Order) -> String {
     if reasons.is_empty() { "the CA does not say why".to_owned() } else { reasons.join("; ") }
 }
 
-fn signing_request(
-    names: &[String],
-    key: &str,
-) -> Result<CertificateSigningRequest, rcgen::Error> {
+fn signing_request(names: &[String], key: &str) -> Result<CertificateSigningRequest, rcgen::Error> {
     let key = KeyPair::from_pem(key)?;
     let mut params = CertificateParams::new(names.to_vec())?;
     // The names stand in the extension for them.

@@ -48,14 +48,16 @@ impl HttpClient for Https {
         let client = self.0.clone();
         Box::pin(async move {
             let url = request.uri().to_string();
-            exchange(&client, request).await.map_err(|error| {
-                let first: Option<&(dyn StdError + 'static)> = error.source();
-                let next = |it: &&(dyn StdError + 'static)| (*it).source();
-                let causes = std::iter::successors(first, next);
-                let cause = causes.last().map_or_else(|| error.to_string(), ToString::to_string);
-                Error::Other(Box::new(NoAnswer::Unreachable { url: url.clone(), cause }))
-            })?
-            .ok_or_else(|| Error::Other(Box::new(NoAnswer::TooLarge(url))))
+            exchange(&client, request)
+                .await
+                .map_err(|error| {
+                    let first: Option<&(dyn StdError + 'static)> = error.source();
+                    let causes = std::iter::successors(first, |it| (**it).source());
+                    let cause =
+                        causes.last().map_or_else(|| error.to_string(), ToString::to_string);
+                    Error::Other(Box::new(NoAnswer::Unreachable { url: url.clone(), cause }))
+                })?
+                .ok_or_else(|| Error::Other(Box::new(NoAnswer::TooLarge(url))))
         })
     }
 }

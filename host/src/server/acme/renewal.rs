@@ -52,7 +52,7 @@ pub(super) fn retry_pause(failures: u32, left: Duration, chance: Chance) -> Dura
     let last = if left < NEAR_THE_END { LAST_RETRY_NEAR_THE_END } else { LAST_RETRY };
     let doubled = FIRST_RETRY.saturating_mul(1 << failures.saturating_sub(1).min(10));
     let pause = doubled.min(last);
-    pause - chance.of(pause / 4)
+    pause.saturating_sub(chance.of(pause / 4))
 }
 
 #[cfg(test)]

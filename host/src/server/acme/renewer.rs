@@ -71,7 +71,9 @@ impl Renewer {
             return Ok(None);
         }
         let Some(certificates) = certificates else {
-            tracing::warn!("acme.enabled: no port of this server needs a certificate, so none is ordered");
+            tracing::warn!(
+                "acme.enabled: no port of this server needs a certificate, so none is ordered"
+            );
             return Ok(None);
         };
         // Made now: a directory that cannot be is a fault of the start, not of an order at night.

@@ -107,9 +107,8 @@ fn standing(record: &HostRecord, outcome: &Outcome, seen: &[String]) -> Standing
     let Some(first) = seen.first() else { return Standing::Missing };
     let holds = match (record.record_type, &record.proof) {
         (RecordType::Mx, _) => {
-            let host = |value: &str| {
-                value.split(' ').nth(1).map(|it| it.trim_end_matches('.').to_owned())
-            };
+            let host =
+                |value: &str| value.split(' ').nth(1).map(|it| it.trim_end_matches('.').to_owned());
             seen.iter().all(|it| host(it) == host(&record.value))
         }
         (RecordType::Ptr, _) => seen.len() == 1 && *first == record.value.trim_end_matches('.'),
@@ -172,10 +171,7 @@ mod tests {
             (&[r#""V=SPF1 A:MAIL.example.net. ~all""#, r#""something else""#], Standing::Seen),
             (&[r#""v=spf1 ip4:192.0.2.0/24 -all""#], Standing::Differs),
             (&[r#""v=spf1 -ip4:192.0.2.25 a -all""#], Standing::Differs),
-            (
-                &[r#""v=spf1 a:mail.example.net -all""#, r#""v=spf1 -all""#],
-                Standing::Differs,
-            ),
+            (&[r#""v=spf1 a:mail.example.net -all""#, r#""v=spf1 -all""#], Standing::Differs),
             (&[r#""v=spf10 a:mail.example.net -all""#], Standing::Missing),
         ] {
             assert_eq!(judged(&record, answers), wanted, "{answers:?}");

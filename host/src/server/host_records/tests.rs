@@ -6,8 +6,7 @@ use std::path::Path;
 
 use super::*;
 
-const DIRECT: &str =
-    "[smtp]\nhostname = \"mail.example.net\"\n[delivery]\nroute = \"direct\"\n";
+const DIRECT: &str = "[smtp]\nhostname = \"mail.example.net\"\n[delivery]\nroute = \"direct\"\n";
 const HEADING: &str = "| name | type | value | why |\n|---|---|---|---|\n";
 
 fn config(toml: &str) -> Config {

@@ -27,9 +27,7 @@ async fn send_on(State(target): State<Target>, uri: Uri, headers: HeaderMap) -> 
     let host = headers.get(HOST).and_then(|it| it.to_str().ok()).unwrap_or_default();
     match target.of(host, &uri) {
         // The method stays: a form that is posted here is posted there.
-        Some(location) => {
-            (StatusCode::PERMANENT_REDIRECT, [(LOCATION, location)]).into_response()
-        }
+        Some(location) => (StatusCode::PERMANENT_REDIRECT, [(LOCATION, location)]).into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }

@@ -121,12 +121,13 @@ pub async fn overview(data: &DataDir, store: &Store) -> Result<Overview, Rotatio
     let counts = pass(data, store, Pass::Count).await?;
     let keys = data.master_keys()?;
     let newer = std::iter::once(None).chain(keys.iter().map(|it| it.since));
-    let status = |(number, (key, retired_at)): (usize, (&MasterKey, Option<Timestamp>))| KeyStatus {
-        name: key_name(&key.bytes),
-        since: key.since,
-        retired_at,
-        values: counts.by_key.get(number).copied().unwrap_or_default(),
-    };
+    let status =
+        |(number, (key, retired_at)): (usize, (&MasterKey, Option<Timestamp>))| KeyStatus {
+            name: key_name(&key.bytes),
+            since: key.since,
+            retired_at,
+            values: counts.by_key.get(number).copied().unwrap_or_default(),
+        };
     let keys = keys.iter().zip(newer).enumerate().map(status).collect();
     Ok(Overview { keys, unreadable: counts.unreadable })
 }

@@ -206,9 +206,10 @@ impl Machine {
         self.examination.is_some()
     }
 
-    /// The newest work has ended, whatever came of it.
-    pub fn end_examination(&mut self) {
-        self.examination = None;
+    /// The newest work has ended, whatever came of it; answers who lets the component become live, where that was an
+    /// examination.
+    pub fn end_examination(&mut self) -> Option<Approval> {
+        self.examination.take().map(|it| it.approval())
     }
 
     /// Records what a scan found, and returns whether the files must be examined. An examination that still waits for
@@ -255,8 +256,12 @@ impl Machine {
     }
 
     /// A validated candidate waits in the slot, unless the operator wants it to be live at once.
-    pub fn propose(&mut self, version: PluginVersion, impact: Impact) -> Proposal {
-        let approval = self.examination.take().map(|it| it.approval());
+    pub fn propose(
+        &mut self,
+        version: PluginVersion,
+        impact: Impact,
+        approval: Option<Approval>,
+    ) -> Proposal {
         if approval == Some(Approval::ByOperator) {
             return Proposal::Activate(Box::new(version));
         }

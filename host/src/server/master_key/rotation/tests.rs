@@ -128,10 +128,7 @@ async fn secrets_of_webhooks_and_second_factors_are_sealed_for_their_rows() {
     }
     let factor = it.store.factor(user).await.expect("readable").expect("a factor");
     let factors = Seal::new(&alone, Purpose::Factors);
-    assert_eq!(
-        factors.open(&factor_identity(user), &factor.secret).as_deref(),
-        Ok(&b"factor"[..])
-    );
+    assert_eq!(factors.open(&factor_identity(user), &factor.secret).as_deref(), Ok(&b"factor"[..]));
 }
 
 #[tokio::test]
@@ -160,7 +157,7 @@ async fn an_earlier_key_goes_when_no_return_path_of_it_can_come_back() {
     // A server that had not read the new key has sealed something since.
     let earlier = it.next().master_keys().expect("keys")[1].bytes;
     it.record(&it.decisions[..1], &Seal::new(&earlier, Purpose::Samples)).await;
-    let early = NOW.after(RETURN_PATHS_COME_BACK - Duration::from_secs(1));
+    let early = NOW.after(RETURN_PATHS_COME_BACK.saturating_sub(Duration::from_secs(1)));
     let dropped = drop_earlier(&it.next(), &it.store, (Haste::WhenUnneeded, early)).await;
     assert!(dropped.expect("looked").is_empty());
     let late = NOW.after(RETURN_PATHS_COME_BACK);

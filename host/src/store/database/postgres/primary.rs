@@ -127,7 +127,10 @@ impl Primary {
                 Change::Moved(at) => {
                     if let Some(host) = self.hosts.get(at) {
                         let server = named(host);
-                        tracing::warn!(host = server, "another host is the primary of the database now");
+                        tracing::warn!(
+                            host = server,
+                            "another host is the primary of the database now"
+                        );
                         connect_to(host);
                     }
                     self.give_up();

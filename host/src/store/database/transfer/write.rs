@@ -28,8 +28,7 @@ const PRAGMAS: &str =
 /// One move at a time, for as long as the session lasts.
 const ALONE: &str = "SELECT pg_try_advisory_lock(7023767254913050)";
 /// What the triggers of the queue count, which rested.
-const TOTALS: &str =
-    "UPDATE totals SET value = (SELECT count(*) FROM queue) WHERE name = 'queue'";
+const TOTALS: &str = "UPDATE totals SET value = (SELECT count(*) FROM queue) WHERE name = 'queue'";
 const NOTE: &str = "INSERT INTO upkeep (name, value) VALUES ($1, $2)
      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
