@@ -27,7 +27,6 @@ use std::time::{Duration, Instant};
 use futures_util::future::{BoxFuture, join_all};
 use tokio::sync::Notify;
 
-use crate::clock::Timestamp;
 use turns::Turns;
 use words::span;
 

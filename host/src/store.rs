@@ -138,8 +138,8 @@ pub use webhooks::{
 };
 
 use commit::KeyUse;
-pub use database::{Integrity, transfer};
 use database::{Database, Row, Statement, column, sql};
+pub use database::{Integrity, transfer};
 use events::EventIds;
 use identities::Identities;
 

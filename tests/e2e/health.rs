@@ -173,9 +173,11 @@ async fn a_certificate_that_ends_tomorrow_fails_its_check() {
         .expect("openssl runs");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let path = |it: &std::path::Path| it.display().to_string();
-    let launch = Launch::dev()
-        .with("smtp", "certificate", &path(&certificate))
-        .with("smtp", "private_key", &path(&key));
+    let launch = Launch::dev().with("smtp", "certificate", &path(&certificate)).with(
+        "smtp",
+        "private_key",
+        &path(&key),
+    );
     let server = Server::start(launch);
     let report = checked(&server).await;
     let found = finding(&report, "certificate");

@@ -24,7 +24,7 @@ fn assert_read_only(answer: &Answer) {
 }
 
 #[tokio::test]
-async fn messages_and_changes_are_refused_and_reading_works_also_after_a_restart() {
+async fn messages_and_changes_are_refused_and_reads_work_over_a_restart() {
     let mut server = Server::dev();
     let id = server.send(server.key(), &message("before@example.com")).await.message_id();
     let on = server.cli(&["maintenance", "on", "--reason", REASON]);

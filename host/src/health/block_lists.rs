@@ -33,9 +33,9 @@ pub async fn block_lists(world: &World) -> Verdict {
         Ok(addresses) => addresses,
         Err(unknown) => return unknown.verdict(&settings.hostname),
     };
-    let pairs = addresses.iter().flat_map(|address| {
-        settings.block_lists.iter().map(move |list| (*address, list.as_str()))
-    });
+    let pairs = addresses
+        .iter()
+        .flat_map(|address| settings.block_lists.iter().map(move |list| (*address, list.as_str())));
     let asked = pairs.map(|(address, list)| async move {
         let name = format!("{}.{list}", reversed(address));
         let seen = world.resolver.look_up(&name, RecordType::A).await;
@@ -156,7 +156,10 @@ mod tests {
             dns.remove_all(LISTED);
             dns.ip(LISTED, address.parse().expect("an address"));
             let said = block_lists(&world).await;
-            assert!(said.state == State::NotChecked && said.what.contains("bl.example"), "{said:?}");
+            assert!(
+                said.state == State::NotChecked && said.what.contains("bl.example"),
+                "{said:?}"
+            );
             assert!(said.what.contains("a resolver of your own"), "{said:?}");
         }
         dns.remove_all(LISTED);

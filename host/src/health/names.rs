@@ -148,7 +148,9 @@ pub async fn reverse_dns(world: &World) -> Verdict {
         Err(NoSender::NoAddress) => {
             return Verdict::failing(
                 format!("{hostname}, the name in EHLO, has no address in DNS."),
-                format!("Publish an A or AAAA record of {hostname} with the address of this server."),
+                format!(
+                    "Publish an A or AAAA record of {hostname} with the address of this server."
+                ),
             );
         }
         Err(unknown @ (NoSender::Elsewhere | NoSender::NotPublic | NoSender::Unseen(_))) => {
@@ -267,7 +269,10 @@ pub async fn mta_sts(world: &World) -> Verdict {
         Ok(policy) => policy,
         Err(error) => {
             return Verdict::failing(
-                format!("The policy that _mta-sts.{host} announces cannot be read: {}.", error.in_full()),
+                format!(
+                    "The policy that _mta-sts.{host} announces cannot be read: {}.",
+                    error.in_full()
+                ),
                 format!(
                     "Serve https://mta-sts.{host}/.well-known/mta-sts.txt with a valid certificate, or remove the \
                      record _mta-sts.{host}."

@@ -55,7 +55,7 @@ async fn closed(listener: &Listener) -> Option<String> {
     let here: IpAddr = match bound.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
+        ip @ (IpAddr::V4(_) | IpAddr::V6(_)) => ip,
     };
     let reason = match timeout(CONNECT_TIME, TcpStream::connect((here, bound.port()))).await {
         Ok(Ok(_)) => return None,

@@ -242,7 +242,11 @@ pub async fn key_ages(world: &World, live: &Live) -> Verdict {
         .collect();
     names.dedup();
     Verdict::warning(
-        format!("These domains sign with DKIM keys older than {}: {}.", span(age), names.join(", ")),
+        format!(
+            "These domains sign with DKIM keys older than {}: {}.",
+            span(age),
+            names.join(", ")
+        ),
         "Rotate them: waxwing domain rotate, or the button on the page of the domain.",
     )
 }
@@ -360,7 +364,7 @@ mod tests {
 
     #[test]
     fn delivery_that_is_held_fails_the_queue_and_says_how_it_ends() {
-        let gauges = Gauges { oldest_due: Duration::from_mins(60), waiting: 3, file: None };
+        let gauges = Gauges { oldest_due: Duration::from_hours(1), waiting: 3, file: None };
         let held = held_verdict(gauges, NOW);
         assert_eq!(held.state, State::Failing);
         assert!(held.what.contains("a backup of 2027") && held.what.ends_with("3 messages wait."));
@@ -371,7 +375,7 @@ mod tests {
 
     #[test]
     fn delivery_that_read_only_mode_holds_is_a_warning_with_its_reason() {
-        let gauges = Gauges { oldest_due: Duration::from_mins(60), waiting: 3, file: None };
+        let gauges = Gauges { oldest_due: Duration::from_hours(1), waiting: 3, file: None };
         let delivery = MaintenanceDelivery::Held;
         let mode = Maintenance { reason: "a new disk".to_owned(), since: NOW, delivery };
         let paused = paused_verdict(gauges, &mode);

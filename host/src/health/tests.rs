@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use waxwing_dns::DnsServer;
 
 use super::*;
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::delivery::routing::mx::{StsFetchSettings, StsPolicyFetcher};
 use crate::delivery::smtp::TlsClient;
 use crate::dns::{Resolver, Settings};

@@ -36,8 +36,8 @@ impl Turns {
     /// Takes over which checks of a scope were told of, by an earlier start or another node.
     pub fn remember(&mut self, scope: Scope, names: &str) {
         self.told.retain(|it| it.scope() != scope);
-        let named = names.split_whitespace().filter_map(CheckName::from_name);
-        self.told.extend(named.filter(|it| it.scope() == scope));
+        let told = names.split_whitespace().filter_map(CheckName::from_name);
+        self.told.extend(told.filter(|it| it.scope() == scope));
     }
 
     /// The checks of a scope that were told of, for whoever tells next.

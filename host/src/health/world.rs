@@ -67,7 +67,11 @@ pub enum Egress {
 pub enum CertificateView {
     /// No port needs one.
     NotNeeded,
-    Loaded { ends: Timestamp, naming: Naming, renewal: Renewal },
+    Loaded {
+        ends: Timestamp,
+        naming: Naming,
+        renewal: Renewal,
+    },
     /// Its files cannot be used.
     Faulty(String),
     /// The server makes its own when it starts.

@@ -324,7 +324,8 @@ mod tests {
         let host = ("mail.example.net", None);
         let (subject, text) = letter(Turn::Failing, &failing, host, None);
         assert_eq!(subject, "mail.example.net: Block lists is failing");
-        for part in ["5.9.1.7 is listed.", "Why it matters: ", "What to do: Find", "waxwing doctor"] {
+        for part in ["5.9.1.7 is listed.", "Why it matters: ", "What to do: Find", "waxwing doctor"]
+        {
             assert!(text.contains(part), "{part}: {text}");
         }
         let facts = facts(&failing, Some("mx-1"));

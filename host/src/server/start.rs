@@ -239,7 +239,7 @@ async fn start_parts(
             admission: routes.admission(),
             certificates: relay.certificates(),
             orders: config.acme.enabled.then_some(trouble),
-            listeners: bound_listeners(bound, submission),
+            listeners: bound_listeners(&bound, submission),
         },
     )?;
     let api = Api::from(ApiParts {
@@ -332,10 +332,10 @@ fn waker(wake: &Arc<Notify>, clock: &Clock) -> impl Fn(Timestamp) + use<> {
 
 /// The ports of the server, each with the setting that it comes from.
 fn bound_listeners(
-    single: [(&'static str, Option<SocketAddr>); 6],
+    single: &[(&'static str, Option<SocketAddr>)],
     (starttls, tls): (&[SocketAddr], &[SocketAddr]),
 ) -> Vec<Listener> {
-    let single = single.into_iter().filter_map(|(setting, address)| Some((setting, address?)));
+    let single = single.iter().filter_map(|(setting, address)| Some((*setting, (*address)?)));
     let starttls = starttls.iter().map(|it| ("[smtp] listen_starttls", *it));
     let tls = tls.iter().map(|it| ("[smtp] listen_tls", *it));
     let all = single.chain(starttls).chain(tls);

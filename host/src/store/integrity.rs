@@ -20,7 +20,7 @@ mod tests {
 
     use super::*;
 
-    const TIME: Duration = Duration::from_secs(60);
+    const TIME: Duration = Duration::from_mins(1);
 
     #[tokio::test]
     async fn a_damaged_page_is_found_and_a_whole_database_is_sound() {

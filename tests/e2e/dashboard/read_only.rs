@@ -8,7 +8,7 @@ const BANNER: &str =
     "The server is in read-only mode: it takes no messages and no changes for now. A new disk.";
 
 #[tokio::test]
-async fn every_page_says_that_the_server_is_read_only_and_no_form_changes_anything() {
+async fn every_page_says_that_the_server_is_read_only_and_forms_are_refused() {
     let server = Server::dev();
     let mut browser = Browser::of_dev(&server).await;
     let before = browser.get("/app").await;

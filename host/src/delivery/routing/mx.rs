@@ -15,7 +15,7 @@ mod tests;
 pub use addresses::AddressFamilies;
 pub use candidates::operator;
 pub use lookup_failure::LookupFailure;
-pub use mta_sts_fetch::{StsFetchError, StsFetchSettings, StsPolicyFetcher};
+pub use mta_sts_fetch::{StsFetchSettings, StsPolicyFetcher};
 pub use sts_policies::StsPolicies;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

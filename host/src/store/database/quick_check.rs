@@ -51,7 +51,7 @@ async fn read(
     rows.iter().map(|row| row.try_get(0)).collect()
 }
 
-/// SQLITE_CORRUPT or SQLITE_NOTADB, with or without a further code in its upper bytes.
+/// `SQLITE_CORRUPT` or `SQLITE_NOTADB`, with or without a further code in its upper bytes.
 fn is_damage(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     let code = code.and_then(|it| it.parse::<u32>().ok());

@@ -141,22 +141,6 @@ fn what_a_store_must_hold_holds_on_postgresql() {
 }
 
 #[tokio::test]
-async fn two_stores_on_one_database_write_one_after_the_other() {
-    let Some(cluster) = Cluster::shared("the lock of those who write on PostgreSQL") else {
-        return;
-    };
-    let place = Place::Server(cluster.create("one_writer"));
-    let one = Store::open(place.clone()).await.expect("opens");
-    let other = Store::open(place).await.expect("opens");
-    let first = one.db.begin("first").await.expect("begins");
-    let mut waiting = Box::pin(other.probe(NOW));
-    let early = tokio::time::timeout(Duration::from_millis(300), &mut waiting).await;
-    assert!(early.is_err(), "it waits");
-    first.rollback().await.expect("ends");
-    waiting.await.expect("it writes then");
-}
-
-#[tokio::test]
 async fn no_version_migrates_the_tables_of_nodes_that_do_not_know_the_new_ones() {
     let Some(cluster) = Cluster::shared("nodes of two versions on PostgreSQL") else { return };
     let place = Place::Server(cluster.create("two_versions"));

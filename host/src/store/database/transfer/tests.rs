@@ -175,12 +175,12 @@ async fn a_row_that_differs_is_named_by_its_table_and_key() {
     // Tables are compared in the order of their names: the last change is found first.
     for (statement, says) in [
         (
-            "INSERT INTO sts_policies VALUES ('more.example', '1', '', 1, 9)",
-            "table sts_policies: the row with domain = 'more.example' is in the filled database alone",
-        ),
-        (
             "UPDATE template_republications SET author = 'another' WHERE note = 'again'",
             "AND at = 7 AND author = 'another' AND note = 'again' is in the filled database alone",
+        ),
+        (
+            "INSERT INTO sts_policies VALUES ('more.example', '1', '', 1, 9)",
+            "table sts_policies: the row with domain = 'more.example' is in the filled database alone",
         ),
         (
             "UPDATE queue SET is_wanted = FALSE WHERE is_wanted",
