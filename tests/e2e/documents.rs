@@ -65,7 +65,15 @@ async fn every_command_of_the_readme_and_of_operating_runs_as_it_stands() {
             }
             // Nobody listens there, and nothing leaves this machine.
             let command = command.replace("https://example.com/", "https://127.0.0.1:9/");
-            identifiers.read(&server.shell(&home, &format!("{command} # {}", document.path)));
+            let line = format!("{command} # {}", document.path);
+            if command.starts_with("waxwing doctor") {
+                // What it finds depends on the machine; that it finds something does not.
+                let found = server.shell_output(&home, &line);
+                let found = String::from_utf8_lossy(&found.stdout).into_owned();
+                assert!(found.contains("Store"), "{line}: {found}");
+            } else {
+                identifiers.read(&server.shell(&home, &line));
+            }
             ran += 1;
         }
     }

@@ -46,6 +46,14 @@ impl AccountScope {
         }
     }
 
+    /// The same for what gives people a lasting hold on the account.
+    ///
+    /// # Errors
+    /// It is such a key, or one that ends or is bound to networks.
+    pub fn for_all_of_it_and_for_good(self, what: &str) -> Result<Self, Problem> {
+        without_bounds(self.for_all_of_it(what)?, what)
+    }
+
     /// Refuses what belongs to the whole account, and to its live mail, to test keys and to keys for some domains or
     /// templates. `what` it is goes into the refusal.
     ///
@@ -59,6 +67,22 @@ impl AccountScope {
         };
         Ok(Self { account, by })
     }
+}
+
+/// Refuses a key that ends, or that is bound to networks: a person whom it makes an owner would have neither bound.
+///
+/// # Errors
+/// It is such a key.
+fn without_bounds(scope: AccountScope, what: &str) -> Result<AccountScope, Problem> {
+    if let By::Holder(admin) = &scope.by
+        && (admin.caller().key.expires_at.is_some() || !admin.caller().key.networks.is_empty())
+    {
+        let message = format!(
+            "the key ends, or is bound to networks, and {what} have neither bound; use a key without them, or the dashboard"
+        );
+        return Err(Refusal::Forbidden { message, retry_after_s: None }.into());
+    }
+    Ok(scope)
 }
 
 /// A live key for the whole of its account.

@@ -24,7 +24,7 @@ use crate::people::{Invited, MemberError, TeamError, link_path};
 use crate::store::{LinkPurpose, MemberRow};
 
 /// Whoever is in the team sees all of the account, so a key for some of it does not.
-const TEAM: &str = "the team";
+const TEAM: &str = "the people of the team";
 
 /// Whose.
 #[derive(Debug, Deserialize)]
@@ -69,7 +69,7 @@ pub async fn invite(
     State(api): State<Api>,
     request: Request,
 ) -> Result<(StatusCode, Json<TeamInvitation>), Problem> {
-    let scope = scope.and_then(|scope| scope.for_all_of_it(TEAM));
+    let scope = scope.and_then(|scope| scope.for_all_of_it_and_for_good(TEAM));
     let (scope, body, _memory) =
         body::json_of(scope, AccountScope::share_owner, &api, request).await?;
     let mut fields = Fields::of(&body)?;
@@ -98,7 +98,7 @@ pub async fn invite_again(
     State(api): State<Api>,
     Path(user): Path<String>,
 ) -> Result<Json<TeamInvitation>, Problem> {
-    let scope = scope.for_all_of_it(TEAM)?;
+    let scope = scope.for_all_of_it_and_for_good(TEAM)?;
     let invited = api.people.invite_again_into(scope.account, id(&user)?).await;
     Ok(Json(told(&api, &scope, invited.map_err(refused)?).await?))
 }
@@ -119,7 +119,7 @@ pub async fn change(
     Path(user): Path<String>,
     request: Request,
 ) -> Result<Json<TeamMember>, Problem> {
-    let scope = scope.and_then(|scope| scope.for_all_of_it(TEAM));
+    let scope = scope.and_then(|scope| scope.for_all_of_it_and_for_good(TEAM));
     let (scope, body, _memory) =
         body::json_of(scope, AccountScope::share_owner, &api, request).await?;
     let user = id(&user)?;
@@ -148,7 +148,7 @@ pub async fn remove(
     State(api): State<Api>,
     Path(user): Path<String>,
 ) -> Result<Json<RemovedMember>, Problem> {
-    let (scope, id) = (scope.for_all_of_it(TEAM)?, id(&user)?);
+    let (scope, id) = (scope.for_all_of_it_and_for_good(TEAM)?, id(&user)?);
     let email = api.people.remove_from(scope.account, id).await.map_err(refused)?;
     Ok(Json(RemovedMember { id, email: email.to_string(), removed: true }))
 }

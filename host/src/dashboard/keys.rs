@@ -161,6 +161,9 @@ pub async fn create(
     };
     let (by, name) = (Grantor::Person(membership.role), new.name.clone());
     let created = keys::create(&api.store, by, membership.account, new, api.clock.now()).await;
+    if let Ok((key, _)) = &created {
+        visitor.record(&dashboard, "create_key", key.id).await?;
+    }
     let frame = Frame::of(&dashboard, &visitor, Place::Keys).await?;
     let (key, presented) = match created {
         Ok(created) => created,
@@ -171,7 +174,6 @@ pub async fn create(
         }
         Err(error) => return Err(refused(error)),
     };
-    visitor.record(&dashboard, "create_key", key.id).await?;
     let (secret, base) = (presented.reveal(), &visitor.guest.base);
     page(&KeyMadePage {
         frame,

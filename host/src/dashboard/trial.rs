@@ -22,7 +22,7 @@ use crate::authoring::bounds::MAX_TEST_RECIPIENTS;
 use crate::authoring::error::AuthoringError;
 use crate::authoring::trial_send::TrialOptions;
 use crate::journey::Receipt;
-use crate::journey::accept::refusal::Refused;
+use crate::journey::accept::refusal::{Refusal, Refused};
 use crate::message::address::EmailAddress;
 
 /// Sends the saved draft, to confirmed test recipients really, and to all others into the sandbox inbox.
@@ -45,7 +45,15 @@ pub async fn test(
         }
         Err(AuthoringError::Refused(refused)) => {
             let fault = Some(sentence(&refused.refusal.message()));
-            (StatusCode::UNPROCESSABLE_ENTITY, Answer { fault, ..Answer::default() })
+            // What the server could not do may have been done all the same: the form stays sent.
+            let is_of_the_server =
+                matches!(refused.refusal, Refusal::Unavailable { .. } | Refusal::Internal { .. });
+            let status = if is_of_the_server {
+                StatusCode::SERVICE_UNAVAILABLE
+            } else {
+                StatusCode::UNPROCESSABLE_ENTITY
+            };
+            (status, Answer { fault, ..Answer::default() })
         }
         Err(error) => answer(error)?,
     };

@@ -78,8 +78,15 @@ impl People {
         // The role is read with each request: who loses it has lost it.
         let memberships = self.store.memberships(user.id).await?;
         let shown = accepted(&memberships).find(|it| Some(it.account) == session.account);
-        let membership = shown.or_else(|| last_used(&memberships)).map(Membership::of);
-        Ok(Some(Person { user, session, membership }))
+        let membership = shown.or_else(|| last_used(&memberships));
+        if let Some(other) = membership
+            && session.account.is_some_and(|it| it != other.account)
+        {
+            // The account that it showed is gone. From now on it stays with this one, whatever other sessions open.
+            session.account = Some(other.account);
+            self.store.change_session_account(session.id, other.account).await?;
+        }
+        Ok(Some(Person { user, session, membership: membership.map(Membership::of) }))
     }
 
     /// Shows another account of the person; answers whether the person is in it.

@@ -140,8 +140,9 @@ impl Node {
         &self.membership
     }
 
-    /// Renews the node's time until `stop`.
-    async fn run(self: Arc<Self>, stop: CancellationToken) {
+    /// Renews the node's time until `stop`. Where the database was moved elsewhere meanwhile, cancels `broken`: what this
+    /// node would accept from then on would be lost.
+    async fn run(self: Arc<Self>, stop: CancellationToken, broken: CancellationToken) {
         let Some(times) = self.times else { return };
         let mut pause = times.every;
         while !stop.is_cancelled() {
@@ -149,6 +150,13 @@ impl Node {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(pause) => {
                     let renewed = self.renew(times).await;
+                    if let Err(RenewalError::Store(error)) = &renewed
+                        && error.is_moved()
+                    {
+                        tracing::error!(%error, "this node stops, because its database was moved elsewhere");
+                        broken.cancel();
+                        return;
+                    }
                     pause = if renewed.is_ok() { times.every } else { times.every.min(RETRY) };
                 }
             }
@@ -229,11 +237,11 @@ impl Node {
 }
 
 impl RunningNode {
-    /// Begins to renew. A panic cancels `broken`.
+    /// Begins to renew. A panic, and a database that was moved elsewhere, cancel `broken`.
     #[must_use]
     pub fn start(node: Arc<Node>, broken: CancellationToken) -> Self {
-        let (tasks, stop) = (Tasks::critical(broken), CancellationToken::new());
-        tasks.start("node", Arc::clone(&node).run(stop.clone()));
+        let (tasks, stop) = (Tasks::critical(broken.clone()), CancellationToken::new());
+        tasks.start("node", Arc::clone(&node).run(stop.clone(), broken));
         Self { node, tasks, stop }
     }
 

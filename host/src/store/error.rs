@@ -243,6 +243,12 @@ impl StoreError {
         matches!(self, Self::Busy { .. })
     }
 
+    /// Whether the database was moved elsewhere: nothing that is written into it counts any more.
+    #[must_use]
+    pub fn is_moved(&self) -> bool {
+        matches!(self, Self::Transfer(TransferError::Moved { .. }))
+    }
+
     /// Whether the row is not there.
     #[must_use]
     pub fn is_not_found(&self) -> bool {

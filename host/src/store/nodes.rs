@@ -201,6 +201,16 @@ impl Store {
         // A node that stood still while its database was moved must not go on with what was left behind.
         marks::refuse(&mut tx).await?;
         let clock = clock(&mut tx).await?;
+        if is_late(&mut tx, node.id, clock).await? {
+            // The database stood still, or this node did: whoever else is late gets a further time to renew. All the more
+            // they do not believe to have it: each of them knows by its own clock when its time has ended.
+            sql("-- renew_node: a further time
+                 UPDATE nodes SET seen_until = $1 WHERE state <> 'gone' AND seen_until <= $2")
+            .bind(clock.after(renewal.time).millis())
+            .bind(clock.millis())
+            .run(&mut tx)
+            .await?;
+        }
         put(&mut tx, node, newest_migration(&self.db), renewal, clock).await?;
         let ended = end_late_nodes(&mut tx, clock).await?;
         let recovered = if ended.is_empty() { 0 } else { recover(&mut tx, now, &settle).await? };
@@ -353,6 +363,16 @@ async fn put(
     .run(tx)
     .await
     .map(|_| ())
+}
+
+/// Whether the time of a node is over that has not left.
+async fn is_late(tx: &mut Tx, id: NodeId, clock: Timestamp) -> Result<bool, StoreError> {
+    let late = sql("-- is_late\nSELECT id FROM nodes WHERE id = $1 AND seen_until <= $2")
+        .bind(id.to_string())
+        .bind(clock.millis())
+        .optional(tx)
+        .await?;
+    Ok(late.is_some())
 }
 
 /// Ends the nodes whose time is over; answers their names.

@@ -79,6 +79,9 @@ impl Store {
                 | AfterAttempt::Failed(_) => leaving.push(it),
             }
         }
+        // Before anything is counted: whoever adds to a lane locks the lane first, and the count behind it.
+        let back: Vec<MessageId> = waiting.iter().map(|(it, ..)| it.message_id).collect();
+        lock_lanes_of(&mut tx, &back).await?;
         let attempts_left: Vec<i64> =
             leaving.iter().map(|it| i64::from(it.attempt.number)).collect();
         let held = sql(FINAL)
@@ -89,8 +92,6 @@ impl Store {
             .await?;
         let mut held: HashSet<MessageId> =
             held.iter().map(|row| column(row, "message_id")).collect::<Result<_, StoreError>>()?;
-        let back: Vec<MessageId> = waiting.iter().map(|(it, ..)| it.message_id).collect();
-        lock_lanes_of(&mut tx, &back).await?;
         let updated = each(
             "-- settle: another attempt
              UPDATE queue SET due_at = $3, waits_for = $4, lease_owner = NULL, lease_until = NULL

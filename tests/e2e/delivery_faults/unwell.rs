@@ -60,7 +60,9 @@ async fn mail_that_is_due_for_an_hour_and_not_attempted_fails_the_queue() {
     until_async("the first is being sent", BOUND, is_sending).await;
     server.send(&account.key, &mail("second@recipient.example")).await.message_id();
     assert_eq!(finding(&checked(&server).await, "queue")["state"], "ok");
-    change(&server, "UPDATE queue SET due_at = due_at - 3600000 WHERE lease_owner IS NULL").await;
+    let earlier = "UPDATE queue SET due_at = due_at - 3600000 WHERE lease_owner IS NULL;
+                   UPDATE lanes SET due_at = due_at - 3600000";
+    change(&server, earlier).await;
     let report = checked(&server).await;
     let found = finding(&report, "queue");
     assert_eq!(found["state"], "failing", "{report}");

@@ -98,6 +98,13 @@ async fn a_team_is_the_whole_accounts_and_nobody_elses() {
     let (_, narrow) = server.make_key(&own.id, &["--scope", "admin", "--template", "receipt"]);
     let (_, test) = server.make_key(&own.id, &["--test", "--scope", "admin"]);
     let (_, sender) = server.make_key(&own.id, &[]);
+    let (_, ending) =
+        server.make_key(&own.id, &["--scope", "admin", "--expires", "2099-01-01T00:00:00Z"]);
+    for role in ["owner", "member"] {
+        let asked = json!({"email": "eve@example.com", "role": role});
+        post(&server, &ending, "/v1/team", asked).await.assert_refused(403, "FORBIDDEN");
+    }
+    delete(&server, &ending, &member).await.assert_refused(403, "FORBIDDEN");
     for key in [&narrow, &test, &sender, &operator] {
         server.get_as(key, "/v1/team").await.assert_refused(403, "FORBIDDEN");
         post(&server, key, "/v1/team", asked.clone()).await.assert_refused(403, "FORBIDDEN");

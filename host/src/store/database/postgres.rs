@@ -62,7 +62,7 @@ const LISTS: &str = "SET statement_timeout = 5000; SET default_transaction_read_
 const READS: &str = "SET default_transaction_read_only = on";
 /// For sessions that hold a lock. A writer waits 30 s for the lock. Keepalives and the idle time-out end the session of
 /// a client that is gone, which releases the lock; no transaction of ours waits for anything but the database.
-const WRITES: &str = "SET lock_timeout = 30000; SET idle_in_transaction_session_timeout = 15000; \
+const WRITES: &str = "SET lock_timeout = 30000; SET idle_in_transaction_session_timeout = 8000; \
     SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3";
 
 /// Connects to the primary, and brings the schema up to date.

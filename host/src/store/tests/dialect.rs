@@ -32,7 +32,7 @@ const OWN_WORDS: [&str; 17] = [
 const LISTS: [&str; 2] = ["(SELECT value FROM json_each(", "(SELECT unhex(value) FROM json_each("];
 
 /// Words of pieces that only SQLite understands, by file.
-const OWN_PIECES: [(&str, &str); 19] = [
+const OWN_PIECES: [(&str, &str); 20] = [
     // Filters of lists: tags, and what a decision holds.
     ("decisions.rs", "->"),
     ("decisions.rs", "json_each"),
@@ -40,6 +40,7 @@ const OWN_PIECES: [(&str, &str); 19] = [
     ("message_pages.rs", "json_each"),
     // The file, its pages and its connections.
     ("database/inline.rs", "BEGIN IMMEDIATE"),
+    ("database/quick_check.rs", "PRAGMA"),
     ("database/sqlite.rs", "PRAGMA"),
     ("embedded.rs", "BEGIN IMMEDIATE"),
     ("embedded.rs", "PRAGMA"),

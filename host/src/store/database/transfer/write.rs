@@ -28,7 +28,10 @@ const PRAGMAS: &str =
 /// One move at a time, for as long as the session lasts.
 const ALONE: &str = "SELECT pg_try_advisory_lock(7023767254913050)";
 /// What the triggers of the queue count, which rested.
-const TOTALS: &str = "UPDATE totals SET value = (SELECT count(*) FROM queue) WHERE name = 'queue'";
+const TOTALS: [&str; 2] = [
+    "DELETE FROM totals WHERE name = 'queue'",
+    "INSERT INTO totals (name, value) SELECT 'queue', count(*) FROM queue",
+];
 const NOTE: &str = "INSERT INTO upkeep (name, value) VALUES ($1, $2)
      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
@@ -116,7 +119,10 @@ impl Writer {
             }
         };
         finished.map_err(StoreError::during("transfer: finish"))?;
-        self.say(TOTALS.to_owned()).await
+        for statement in TOTALS {
+            self.say(statement.to_owned()).await?;
+        }
+        Ok(())
     }
 
     /// Takes the mark off: a server may start with the database.
