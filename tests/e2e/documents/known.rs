@@ -166,7 +166,7 @@ impl Known {
         if *subcommand == "fuzz" {
             return check_script("host/fuzz/run", &[&["1"], &options[1..]].concat());
         }
-        if !["bench", "build", "doc", "run", "test"].contains(subcommand) {
+        if !["bench", "build", "clippy", "doc", "run", "test"].contains(subcommand) {
             return Err(format!("cargo has no {subcommand}"));
         }
         let named = option(&["-p", "--package"]);
