@@ -301,10 +301,14 @@ fn log(check: CheckName, verdict: &Verdict, before: State) {
         State::Failing => tracing::error!(check, reason, advice, "a health check fails"),
         State::Warning => tracing::warn!(check, reason, advice, "a health check warns"),
         State::Ok if was_troubled => {
-            tracing::info!(check, reason, "a health check is well again");
+            tracing::info!(check, reason, "a health check passes again");
         }
         State::NotChecked if was_troubled => {
-            tracing::info!(check, reason, "a health check that was not well could not be made");
+            tracing::info!(
+                check,
+                reason,
+                "a health check that failed or warned could not be made now"
+            );
         }
         State::Ok | State::NotChecked => {}
     }

@@ -285,7 +285,7 @@ async fn the_schedule_takes_backups_by_itself_and_a_failure_is_visible() {
         let report = checked(&server).await;
         let found = finding(&report, "backups");
         let what = found["what"].as_str()?;
-        // The earlier one is still young enough.
+        // The backup before is younger than the period: none is due.
         let is_told = found["state"] == "warning" && what.contains("The newest backup is of");
         is_told.then_some(())
     };

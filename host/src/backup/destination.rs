@@ -102,8 +102,9 @@ impl Destination {
         }
     }
 
-    /// The backups that are there, the oldest first.
-    pub async fn names(&self) -> Result<Vec<String>, BackupError> {
+    /// The backups that are there, the oldest first. Those of the future come before all others: a clock was ahead when they
+    /// were taken, and they must not be taken for the newest.
+    pub async fn names(&self, now: Timestamp) -> Result<Vec<String>, BackupError> {
         let mut names = match self {
             Self::Directory(directory) => {
                 let directory = directory.clone();
@@ -113,12 +114,13 @@ impl Destination {
         };
         names.retain(|it| taken_at(it).is_some());
         names.sort_unstable();
+        names.sort_by_key(|it| taken_at(it).is_some_and(|it| it <= now));
         Ok(names)
     }
 
     /// Deletes the oldest backups beyond the newest `keep`. Answers how many.
-    pub async fn prune(&self, keep: usize) -> Result<usize, BackupError> {
-        let names = self.names().await?;
+    pub async fn prune(&self, keep: usize, now: Timestamp) -> Result<usize, BackupError> {
+        let names = self.names(now).await?;
         let old = names.len().saturating_sub(keep);
         for name in names.iter().take(old) {
             match self {
@@ -218,10 +220,25 @@ mod tests {
         for file in names.iter().map(String::as_str).chain(["waxwing.toml", "a.tar.gz.age"]) {
             std::fs::write(directory.path().join(file), "").expect("written");
         }
-        assert_eq!(destination.prune(2).await.expect("pruned"), 2);
-        assert_eq!(destination.names().await.expect("read"), names[2..]);
+        assert_eq!(destination.prune(2, hours(4)).await.expect("pruned"), 2);
+        assert_eq!(destination.names(hours(4)).await.expect("read"), names[2..]);
         assert!(directory.path().join("waxwing.toml").exists());
         assert_eq!(std::fs::read_dir(directory.path()).expect("read").count(), 4);
+    }
+
+    #[tokio::test]
+    async fn a_backup_of_a_clock_that_was_ahead_is_not_the_newest() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let to = directory.path().to_str().expect("UTF-8");
+        let destination = Destination::new(to, &ObjectStoreSettings::default()).expect("valid");
+        let ahead = name(NOW.after(std::time::Duration::from_hours(24 * 1_000)));
+        for file in [&ahead, &name(NOW)] {
+            std::fs::write(directory.path().join(file), "").expect("written");
+        }
+        let names = destination.names(NOW).await.expect("read");
+        assert_eq!(names, [ahead, name(NOW)]);
+        assert_eq!(destination.prune(1, NOW).await.expect("pruned"), 1);
+        assert_eq!(destination.names(NOW).await.expect("read"), [name(NOW)], "the fresh one stays");
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Schedule {
     }
 
     async fn newest(&self) -> Result<Option<Timestamp>, BackupError> {
-        let names = self.destination.names().await?;
+        let names = self.destination.names(self.clock.now()).await?;
         Ok(names.last().and_then(|it| taken_at(it)))
     }
 
@@ -99,7 +99,7 @@ impl Schedule {
         metrics::histogram!("waxwing_backup_seconds").record(start.elapsed());
         let to = self.destination.shown();
         tracing::info!(to, backup = taken.name, bytes = taken.bytes, "backup taken and verified");
-        match self.destination.prune(self.keep).await {
+        match self.destination.prune(self.keep, self.clock.now()).await {
             Ok(0) => {}
             Ok(count) => tracing::info!(to, count, "deleted backups beyond backup.keep"),
             // The new one counts all the same.

@@ -47,7 +47,7 @@ pub struct Backup {
 enum BackupCommand {
     /// Make the pair of keys of backups: print the recipient, and write the identity, which opens them, into a file
     Keygen {
-        /// A new file; keep it away from the server
+        /// The file to write the identity to; it must not exist. Keep the identity away from the server
         #[arg(long)]
         out: PathBuf,
         #[command(flatten)]

@@ -9,6 +9,7 @@ use http::StatusCode;
 
 use super::frame::Cover;
 use super::guard::{Guest, GuestForm, with_session};
+use super::log_in_refused::status_of_password;
 use super::response::{Failure, page, sentence, with_status};
 use super::state::Dashboard;
 use crate::account::role::Role;
@@ -116,6 +117,7 @@ pub async fn set_up_typed(
     match dashboard.people.set_up(&link, &typed, &guest.from).await {
         Ok((session, codes)) => let_in(&guest, (Some(session), codes)),
         Err(error) => {
+            let status = status_of(&error);
             let Some(field) = error.field() else { return over(&guest, error) };
             let again = SetUpPage {
                 cover: Cover::of(&guest),
@@ -124,7 +126,7 @@ pub async fn set_up_typed(
                 enrolment: EnrolmentView::again(&typed.enrolment, "operator"),
                 fault: Some((field, sentence(&error.to_string()))),
             };
-            with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
+            with_status(status, &again)
         }
     }
 }
@@ -210,6 +212,7 @@ async fn chosen(
     match dashboard.people.choose_password(link, &typed, &guest.from).await {
         Ok(made) => let_in(&guest, made),
         Err(error) => {
+            let status = status_of(&error);
             let Some(field) = error.field() else { return over(&guest, error) };
             let email = user.email.to_string();
             let again = ChoosePage {
@@ -221,9 +224,17 @@ async fn chosen(
                 email,
                 fault: Some((field, sentence(&error.to_string()))),
             };
-            with_status(StatusCode::UNPROCESSABLE_ENTITY, &again)
+            with_status(status, &again)
         }
     }
+}
+
+/// With which status a form is shown again that a link led to.
+fn status_of(error: &LinkError) -> StatusCode {
+    if let LinkError::Password(error) = error {
+        return status_of_password(*error);
+    }
+    StatusCode::UNPROCESSABLE_ENTITY
 }
 
 fn let_in(

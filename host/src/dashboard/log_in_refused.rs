@@ -10,22 +10,26 @@ use crate::people::{LogInError, PasswordError};
 /// With which status the form is shown again.
 pub fn status(error: &LogInError) -> Result<StatusCode, Failure> {
     Ok(match error {
-        LogInError::Wrong
-        | LogInError::WrongCode
-        | LogInError::Over
-        | LogInError::Password(PasswordError::TooShort | PasswordError::TooLong) => {
+        LogInError::Wrong | LogInError::WrongCode | LogInError::Over => {
             StatusCode::UNPROCESSABLE_ENTITY
         }
-        LogInError::TooMany(_) | LogInError::Password(PasswordError::TooManyHere) => {
-            StatusCode::TOO_MANY_REQUESTS
-        }
-        LogInError::Password(PasswordError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
+        LogInError::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+        LogInError::Password(error) => status_of_password(*error),
         LogInError::Store(_) => {
             return Err(Failure::Unavailable(
                 "The store cannot be read now. Try again.".to_owned(),
             ));
         }
     })
+}
+
+/// With which status a form is shown again whose password was refused.
+pub fn status_of_password(error: PasswordError) -> StatusCode {
+    match error {
+        PasswordError::TooShort | PasswordError::TooLong => StatusCode::UNPROCESSABLE_ENTITY,
+        PasswordError::TooManyHere => StatusCode::TOO_MANY_REQUESTS,
+        PasswordError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+    }
 }
 
 /// Says when to try again, where time mends the refusal.

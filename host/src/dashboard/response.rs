@@ -47,6 +47,8 @@ pub enum Failure {
         message: &'static str,
         page: String,
     },
+    /// More than the account may do at one time; nothing was made.
+    TooMany(String),
     /// Not now.
     Unavailable(String),
     Internal,
@@ -168,6 +170,9 @@ impl IntoResponse for Failure {
             Self::Invalid(message) => {
                 (StatusCode::BAD_REQUEST, "The request cannot be read", message)
             }
+            Self::TooMany(message) => {
+                (StatusCode::TOO_MANY_REQUESTS, "Too much at one time", message)
+            }
             Self::Unavailable(message) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "Not at this moment", message)
             }
@@ -214,7 +219,7 @@ impl From<StoreError> for Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        Self::Unavailable(refusal.message())
+        Problem::from(refusal).into()
     }
 }
 
@@ -230,7 +235,7 @@ impl From<Problem> for Failure {
         match problem.status() {
             StatusCode::NOT_FOUND => Self::Missing,
             StatusCode::FORBIDDEN => Self::Forbidden(message),
-            StatusCode::TOO_MANY_REQUESTS => Self::Unavailable(message),
+            StatusCode::TOO_MANY_REQUESTS => Self::TooMany(message),
             StatusCode::PAYLOAD_TOO_LARGE => Self::TooLarge(message),
             status if status.is_client_error() => Self::Invalid(message),
             _ => Self::Unavailable(message),

@@ -24,7 +24,8 @@ pub async fn watch(
     loop {
         match facts.current_maintenance().await {
             Ok(now) => {
-                let is_held = now.as_ref().is_some_and(|it| it.holds_delivery());
+                // Not `now`: an operator may have switched the mode since it was read.
+                let is_held = facts.maintenance().is_some_and(|it| it.holds_delivery());
                 admission.is_paused.store(is_held, Ordering::Relaxed);
                 if now != known {
                     log(now.as_deref());
@@ -52,6 +53,6 @@ fn log(now: Option<&Maintenance>) {
             "read-only mode is on: messages and changes are refused with 503 (SMTP 451) until `waxwing maintenance off`"
         );
     } else {
-        tracing::info!("read-only mode is off: messages and changes are accepted again");
+        tracing::info!("read-only mode is off; the server accepts messages and changes again");
     }
 }

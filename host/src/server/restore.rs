@@ -65,7 +65,7 @@ pub async fn restore(
     // On the same disk, so that one rename gives the name.
     let scratch = tempfile::Builder::new().prefix(".waxwing-restore-").tempdir_in(&parent);
     let scratch = scratch.map_err(at(&parent))?;
-    let (destination, backup) = find(from, object_store).await?;
+    let (destination, backup) = find(from, object_store, now).await?;
     let file = destination.fetch(&backup, scratch.path()).await?;
     let unpacked = scratch.path().join("data");
     let manifest = {
@@ -107,6 +107,7 @@ fn check(data_dir: &Path, existing: Existing) -> Result<Option<Lock>, RestoreErr
 async fn find(
     from: &str,
     object_store: &ObjectStoreSettings,
+    now: Timestamp,
 ) -> Result<(Destination, String), BackupError> {
     let (directory, name) = from.rsplit_once('/').unwrap_or((".", from));
     if taken_at(name).is_some() || Path::new(from).is_file() {
@@ -114,7 +115,7 @@ async fn find(
         return Ok((Destination::new(directory, object_store)?, name.to_owned()));
     }
     let destination = Destination::new(from, object_store)?;
-    let newest = destination.names().await?.pop();
+    let newest = destination.names(now).await?.pop();
     let newest = newest.ok_or_else(|| BackupError::NoBackup { place: destination.shown() })?;
     Ok((destination, newest))
 }

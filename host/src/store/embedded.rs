@@ -102,7 +102,7 @@ async fn convert_within(
             return Ok(Conversion::PutOff);
         }
     }
-    tracing::info!(path = %file, "database file rebuilt; deleted records give their disk space back from now on");
+    tracing::info!(path = %file, "the database file was rebuilt; from now on the space of deleted records is given back to the disk");
     Ok(Conversion::Done)
 }
 

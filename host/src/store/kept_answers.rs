@@ -138,7 +138,7 @@ impl Store {
         }))
     }
 
-    /// Keeps the page that a taken form has led to; an empty one where its own answer showed what it made.
+    /// Keeps the page to which a form has led. Empty where the answer to the form itself showed what was made.
     pub async fn settle_form(&self, form: &OnceForm, page: &str) -> Result<(), StoreError> {
         sql("-- settle_form
              UPDATE idempotency SET answer = $1 WHERE account_id = $2 AND mode = $3 AND key = $4")

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use waxwing_guests::component;
 use waxwing_tests::{Launch, Server, until_async};
 
@@ -229,16 +229,12 @@ async fn settings_of_a_plugin_are_typed_proven_and_rolled_back() {
     let are = async |wanted: &[&str]| (names().await == wanted).then_some(());
     let wait = Duration::from_mins(1);
     until_async("the settings are live", wait, async || are(&["free", "gold"]).await).await;
-    // The page is told of it a moment later.
-    let mut shown = String::new();
-    for _ in 0..100 {
-        shown = browser.get(&path).await.html;
-        if shown.contains("gold") && shown.contains("Roll back…") {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    assert!(shown.contains("gold") && shown.contains("Roll back…"), "{shown}");
+    // The page is told of it a moment after the plans.
+    let settled =
+        |it: &Value| (it["candidate"].is_null() && !it["previous"].is_null()).then_some(());
+    server.until_slot(PLAN, "the version before is shown", settled).await;
+    let shown = browser.get(&path).await;
+    assert!(shown.html.contains("gold") && shown.html.contains("Roll back…"), "{}", shown.html);
     let file = std::fs::read_to_string(format!("{}/{PLAN}.toml", server.dev_output("pluginsDir")));
     let file = file.expect("written");
     assert!(file.contains("kind = \"plan\"") && file.contains("[[settings.plans]]"), "{file}");

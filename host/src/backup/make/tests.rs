@@ -98,7 +98,7 @@ async fn a_backup_that_fails_leaves_nothing_at_its_destination() {
     let recipients = [fixture.identity.recipient()];
     let failed = back_up(&source, &fixture.destination, &recipients, &Clock::manual(NOW)).await;
     assert!(matches!(failed, Err(BackupError::Store(_))), "{failed:?}");
-    assert!(fixture.destination.names().await.expect("read").is_empty());
+    assert!(fixture.destination.names(NOW).await.expect("read").is_empty());
     assert!(!fixture.source.work.exists());
 }
 

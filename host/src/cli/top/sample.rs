@@ -62,7 +62,7 @@ impl<'a> Span<'a> {
         self.rate_of_both(metric, label, label)
     }
 
-    /// The same, of the series with both labels.
+    /// How much the counter has grown a second, over all of its series that have both labels.
     pub fn rate_of_both(&self, metric: &str, one: (&str, &str), other: (&str, &str)) -> f64 {
         let grown = self.after.of(metric).filter_map(|(series, value)| {
             let has = |(label, wanted): (&str, &str)| label_of(series, label) == Some(wanted);

@@ -172,7 +172,7 @@ fn too_much_work(slug: &Slug, blame: Blame, failure: &CallFailure) -> Refusal {
     let limit = failure.limit().unwrap_or_default();
     match blame {
         Blame::Data => {
-            tracing::info!(template = %slug, %limit, "a send was refused: its data exceeds a renderer limit");
+            tracing::info!(template = %slug, %limit, "a send was refused, because rendering its data exceeds a limit of the plugin");
             let message = format!(
                 "the template {slug} needs more than the server allows to render this data ({limit}); \
                  send less data"

@@ -16,7 +16,7 @@ use crate::plugin::slots::shared::{
 use crate::plugin::slots::status::{NodeState, SlotStatus};
 use crate::plugin::slots::supervisor::{Order, OrderError};
 
-/// The database.
+/// The shared database of the nodes, in memory.
 #[derive(Debug, Default)]
 struct Rows {
     slots: BTreeMap<String, (i64, String)>,

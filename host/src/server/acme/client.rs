@@ -218,7 +218,7 @@ impl AcmeClient {
         let Some(hook) = &self.settings.dns_hook else { return };
         for record in published {
             if let Err(error) = dns_hook::run(hook, Action::CleanUp, record).await {
-                tracing::warn!(%error, "a TXT record of an ACME challenge was not removed");
+                tracing::warn!(%error, "the DNS hook did not remove the TXT record of an ACME challenge; remove the record by hand");
             }
         }
     }

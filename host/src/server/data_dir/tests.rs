@@ -101,17 +101,22 @@ fn one_process_at_a_time_changes_the_keys() {
     assert!(data.lock_keys().is_ok() && data.lock().is_ok());
 }
 
-#[test]
-fn new_keys_are_written_where_the_configuration_names_the_file() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let key_file = directory.path().join("shared.key");
+/// A data directory whose master key is in a file that the configuration names.
+fn with_a_key_elsewhere(directory: &Path) -> (DataDir, PathBuf) {
+    let key_file = directory.join("shared.key");
     std::fs::write(&key_file, [7; 32]).expect("written");
     let store = config::Store {
-        data_dir: directory.path().join("data"),
+        data_dir: directory.join("data"),
         master_key_file: Some(key_file.clone()),
         ..config::Store::default()
     };
-    let data = DataDir::of(&store).expect("opened");
+    (DataDir::of(&store).expect("opened"), key_file)
+}
+
+#[test]
+fn new_keys_are_written_where_the_configuration_names_the_file() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (data, _) = with_a_key_elsewhere(directory.path());
     let _alone = data.lock_keys().expect("free");
     let keys = [MasterKey::random(None), data.master_keys().expect("read")[0].clone()];
     data.write_master_keys(&keys).expect("written");
@@ -122,14 +127,7 @@ fn new_keys_are_written_where_the_configuration_names_the_file() {
 #[test]
 fn a_backup_has_the_master_key_that_the_configuration_names() {
     let directory = tempfile::tempdir().expect("a directory");
-    let key_file = directory.path().join("shared.key");
-    std::fs::write(&key_file, [7; 32]).expect("written");
-    let store = config::Store {
-        data_dir: directory.path().join("data"),
-        master_key_file: Some(key_file.clone()),
-        ..config::Store::default()
-    };
-    let data = DataDir::of(&store).expect("opened");
+    let (data, key_file) = with_a_key_elsewhere(directory.path());
     let source = data.backup_source(None).expect("there is a key");
     assert!(source.files.contains(&(MASTER_KEY, key_file)), "{source:?}");
     assert!(!data.file(MASTER_KEY).exists(), "there is no second key");

@@ -21,7 +21,7 @@ const ACCEPTED: &str = "accepted";
 #[derive(Debug)]
 pub struct Debits(BTreeMap<AccountId, Debit>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Debit {
     /// Its row of the ledger, which the messages name.
     id: i64,
@@ -36,20 +36,19 @@ pub async fn debits(
     accepted: &[Accepted<'_>],
     now: Timestamp,
 ) -> Result<Debits, StoreError> {
-    let mut sums: BTreeMap<AccountId, (i64, u32)> = BTreeMap::new();
+    let mut debits: BTreeMap<AccountId, Debit> = BTreeMap::new();
     for row in accepted.iter().filter(|row| row.charged.0 > 0) {
-        let (amount, messages) = sums.entry(row.account).or_default();
-        *amount += row.charged.0;
-        *messages += 1;
+        let debit = debits.entry(row.account).or_default();
+        debit.amount += row.charged.0;
+        debit.messages += 1;
     }
     let numbered = if tx.is_alone() {
-        insert_debits(tx, &sums, now).await?
+        insert_debits(tx, &debits, now).await?
     } else {
-        reserve_debits(tx, sums.len()).await?
+        reserve_debits(tx, debits.len()).await?
     };
-    let mut debits = BTreeMap::new();
-    for ((account, (amount, messages)), row) in sums.into_iter().zip(numbered) {
-        debits.insert(account, Debit { id: column(&row, "id")?, amount, messages });
+    for (debit, row) in debits.values_mut().zip(numbered) {
+        debit.id = column(&row, "id")?;
     }
     Ok(Debits(debits))
 }
@@ -134,20 +133,21 @@ async fn keep_answers(
 /// Answers the number of each row.
 async fn insert_debits(
     tx: &mut Tx,
-    sums: &BTreeMap<AccountId, (i64, u32)>,
+    debits: &BTreeMap<AccountId, Debit>,
     now: Timestamp,
 ) -> Result<Vec<Row>, StoreError> {
-    let debits = each(
+    let inserted = each(
         "-- commit: debits
          INSERT INTO ledger (account_id, kind, amount, messages, created_at)
          VALUES ($1, 'debit', $2, $3, $4)
          RETURNING id",
-        sums.iter()
-            .map(|(account, (amount, messages))| args![*account, -amount, *messages, now.millis()]),
+        debits
+            .iter()
+            .map(|(account, debit)| args![*account, -debit.amount, debit.messages, now.millis()]),
     )
     .find(tx)
     .await?;
-    Ok(debits.into_iter().flatten().collect())
+    Ok(inserted.into_iter().flatten().collect())
 }
 
 /// Takes so many numbers of rows of the ledger: nobody else gets them, whatever becomes of the transaction.

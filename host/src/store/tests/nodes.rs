@@ -150,6 +150,26 @@ async fn a_node_past_its_time_leases_and_settles_nothing() {
 }
 
 #[tokio::test]
+async fn a_database_that_stood_still_ends_no_node_that_lives() {
+    let fixture = with_a_message().await;
+    let (store, first, other) = (&fixture.store, node("first"), node("other"));
+    register(store, &first, HOUR).await;
+    register(store, &other, HOUR).await;
+    let (_, held) = renew(store, &first).await;
+    let leases = lease_by(store, &first, &held).await;
+    let all = sql("UPDATE nodes SET seen_until = 0");
+    assert_eq!(all.run(&store.db.writer).await.expect("written"), 2);
+
+    let (back, _) = renew(store, &other).await;
+    assert_eq!((back.ended.as_slice(), back.recovered, back.live), (&[][..], 0, 2), "{back:?}");
+    let done = settled(&leases[0], AfterAttempt::Delivered);
+    store.settle(&first.id.to_string(), &[done], NOW).await.expect("settles");
+    let details = store.message(leases[0].message_id).await.expect("there");
+    assert_eq!(details.row.state, MessageState::Delivered, "what it has delivered counts");
+    assert_eq!(state(store, &first).await, NodeState::Live);
+}
+
+#[tokio::test]
 async fn a_node_that_drains_gives_its_shares_away_and_finishes_its_leases() {
     let fixture = with_a_message().await;
     let (store, leaving, staying) = (&fixture.store, node("leaving"), node("staying"));

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{json, sources, without_tests};
 
-/// How a program gets what a page shows, or does what a form does.
+/// The operations of the API that stand for a page or a form of the dashboard, or why there are none.
 #[derive(Debug, Clone, Copy)]
 enum Covered {
     /// By these operations.

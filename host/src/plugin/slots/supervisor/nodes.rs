@@ -166,7 +166,7 @@ impl Nodes {
     /// Tells the others not to wait for this node.
     pub async fn leave(&self) {
         if let Err(error) = within(self.shared.leave()).await {
-            tracing::warn!(%error, "other nodes may wait some seconds for this one before they activate a plugin");
+            tracing::warn!(%error, "this node stops and could not tell the other nodes so; they may wait some seconds for it before they activate a plugin");
         }
     }
 

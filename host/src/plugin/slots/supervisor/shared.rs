@@ -87,7 +87,7 @@ impl SlotSupervisor {
         };
         if !is_same {
             let digest = now.and_then(|it| it.digest.as_deref()).unwrap_or("the built-in plugin");
-            tracing::info!(%slot, digest, "another node changed the active version of a plugin slot");
+            tracing::info!(%slot, digest, "this node follows another node, which changed the active version of the plugin slot");
         }
         self.machines.all_mut().for_each(Machine::binding_may_be_free);
         self.is_untidy = true;

@@ -4,9 +4,9 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use sqlx::Error;
 use sqlx::postgres::PgConnection;
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{Error, Row as _};
 
 use super::value::Value;
 use crate::store::error::TransferError;
@@ -95,9 +95,24 @@ pub fn quoted(name: &str) -> String {
     format!("\"{name}\"")
 }
 
+/// Of a column: its table, its name, its type, its place in the primary key, and whether the table has a further unique
+/// index.
+type ColumnRow = (String, String, String, Option<i64>, bool);
+
+fn schema(columns: Vec<ColumnRow>) -> Schema {
+    let mut schema = Schema::new();
+    for (table, column, kind, place, is_unique_besides) in columns {
+        let found = schema.entry(table).or_default();
+        found.add(column, kind, place);
+        found.is_unique_besides = is_unique_besides;
+    }
+    schema.retain(|name, _| !OF_ONE_DATABASE.contains(&name.as_str()));
+    schema
+}
+
 /// The tables of a file.
 pub async fn of_file(connection: &mut SqliteConnection) -> Result<Schema, Error> {
-    let columns = sqlx::query(
+    let columns = sqlx::query_as::<_, ColumnRow>(
         "SELECT m.name AS in_table, p.name AS in_column, p.type AS kind, nullif(p.pk, 0) AS place,
                 EXISTS (SELECT 1 FROM pragma_index_list(m.name) i WHERE i.\"unique\" = 1 AND i.origin <> 'pk')
                     AS is_unique
@@ -105,19 +120,12 @@ pub async fn of_file(connection: &mut SqliteConnection) -> Result<Schema, Error>
          WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite!_%' ESCAPE '!' AND m.name <> '_sqlx_migrations'
          ORDER BY m.name, p.cid",
     );
-    let mut schema = Schema::new();
-    for row in columns.fetch_all(connection).await? {
-        let found = schema.entry(row.try_get("in_table")?).or_default();
-        found.add(row.try_get("in_column")?, row.try_get("kind")?, row.try_get("place")?);
-        found.is_unique_besides = row.try_get("is_unique")?;
-    }
-    schema.retain(|name, _| !OF_ONE_DATABASE.contains(&name.as_str()));
-    Ok(schema)
+    Ok(schema(columns.fetch_all(connection).await?))
 }
 
 /// The tables of a server's database.
 pub async fn of_server(connection: &mut PgConnection) -> Result<Schema, Error> {
-    let columns = sqlx::query(
+    let columns = sqlx::query_as::<_, ColumnRow>(
         "SELECT CAST(c.relname AS TEXT) AS in_table, CAST(a.attname AS TEXT) AS in_column,
                 format_type(a.atttypid, a.atttypmod) AS kind,
                 CAST(array_position(CAST(i.indkey AS SMALLINT[]), a.attnum) AS BIGINT) AS place,
@@ -130,14 +138,7 @@ pub async fn of_server(connection: &mut PgConnection) -> Result<Schema, Error> {
          WHERE c.relkind IN ('r', 'p') AND c.relname <> '_sqlx_migrations'
          ORDER BY c.relname, a.attnum",
     );
-    let mut schema = Schema::new();
-    for row in columns.fetch_all(connection).await? {
-        let found = schema.entry(row.try_get("in_table")?).or_default();
-        found.add(row.try_get("in_column")?, row.try_get("kind")?, row.try_get("place")?);
-        found.is_unique_besides = row.try_get("is_unique")?;
-    }
-    schema.retain(|name, _| !OF_ONE_DATABASE.contains(&name.as_str()));
-    Ok(schema)
+    Ok(schema(columns.fetch_all(connection).await?))
 }
 
 impl Found {

@@ -50,7 +50,7 @@ enum Pair {
     Same,
 }
 
-/// The rows of one side.
+/// The rows of a table in one of the two databases, in the order of their keys.
 struct Side<'c> {
     records: Records<'c>,
     table: &'c Table,
