@@ -7,7 +7,7 @@ use waxwing_tests::{Launch, Server};
 
 use super::people::{link, mail_to, member};
 use super::{Browser, PASSWORD, audit};
-use crate::fixture::message;
+use crate::fixture::{change, message};
 
 const MEMBER: [(&str, &str); 2] = [("email", "bea@example.com"), ("role", "member")];
 
@@ -196,6 +196,15 @@ async fn a_log_in_opens_the_account_that_was_used_last() {
     drop(Browser::invited(&server, "ann@example.com", &newer, "owner").await);
     let left = bea.submit(&format!("/app/accounts/{newer}/leave"), &[]).await;
     assert_eq!(left.status, 303, "{}", left.html);
+    assert!(bea.get("/app").await.html.contains("<b title=\"Older\">"));
+    // And stays there, whatever another session of the same person opens.
+    let third = account(&server, "Third");
+    drop(server.cli(&["user", "role", "bea@example.com", "--account", &third, "--role", "member"]));
+    let shown = other.submit("/app/account", &[("account", third.as_str())]).await;
+    assert_eq!(shown.to.as_deref(), Some("/app"), "{}", shown.html);
+    let newest = "UPDATE memberships SET used_at = used_at + 600000
+                  WHERE account_id = (SELECT id FROM accounts WHERE name = 'Third')";
+    change(&server, newest).await;
     assert!(bea.get("/app").await.html.contains("<b title=\"Older\">"));
 }
 
