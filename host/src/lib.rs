@@ -2,6 +2,7 @@
 
 // Lowest layer first; tests/tidy enforces it (ARCHITECTURE.md, Layers).
 pub mod clock;
+pub mod hexadecimal;
 pub mod plural;
 pub mod id;
 

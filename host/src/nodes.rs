@@ -7,5 +7,5 @@
 mod membership;
 mod share;
 
-pub use membership::{Held, HeldShares, Membership};
+pub use membership::{Held, HeldShares, Membership, part};
 pub use share::{Epoch, Job, Placed, SHARES, Share, moves};

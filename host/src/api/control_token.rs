@@ -2,6 +2,7 @@
 
 use subtle::ConstantTimeEq;
 
+use crate::hexadecimal::hexadecimal;
 use crate::id::fill_random;
 
 /// A secret of this run of the server, for the command line on the same machine.
@@ -11,13 +12,9 @@ pub struct ControlToken(String);
 impl ControlToken {
     #[must_use]
     pub fn random() -> Self {
-        use std::fmt::Write as _;
         let mut bytes = [0; 32];
         fill_random(&mut bytes);
-        Self(bytes.iter().fold("wx_control_".to_owned(), |mut text, byte| {
-            let _infallible = write!(text, "{byte:02x}");
-            text
-        }))
+        Self(format!("wx_control_{}", hexadecimal(&bytes)))
     }
 
     /// Its text, for the file that only this server's user can read.

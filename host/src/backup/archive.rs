@@ -15,6 +15,7 @@ use tar::{Builder, Entry, EntryType, Header};
 use super::age::{self, Identity, Recipient};
 use super::error::ArchiveError;
 use crate::clock::Timestamp;
+use crate::hexadecimal::hexadecimal;
 
 /// The form of archives that this version writes and reads.
 pub const FORM: u32 = 1;
@@ -202,16 +203,6 @@ pub fn digest(file: &Path) -> io::Result<(u64, String)> {
     let mut content = Digesting::new(File::open(file)?);
     io::copy(&mut content, &mut io::sink())?;
     Ok(content.finish())
-}
-
-pub fn hexadecimal(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        let _infallible = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 #[cfg(test)]

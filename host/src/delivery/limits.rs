@@ -2,6 +2,8 @@
 
 use std::num::NonZeroU32;
 
+use crate::nodes::part;
+
 /// The traffic shaping limits of a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -14,15 +16,13 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// One node's part of them where so many deliver: together they keep to the whole, unless that is fewer than one for
-    /// each.
+    /// One node's part of the limits where so many nodes deliver. Together the nodes keep to the limits, but each node
+    /// has at least one connection and one message per minute.
     #[must_use]
     pub fn among(self, nodes: u32) -> Self {
-        let nodes = nodes.max(1);
-        let part = |all: NonZeroU32| NonZeroU32::new(all.get() / nodes).unwrap_or(NonZeroU32::MIN);
         Self {
-            connections: (self.connections / nodes).max(1),
-            per_minute: self.per_minute.map(part),
+            connections: (self.connections / nodes.max(1)).max(1),
+            per_minute: self.per_minute.map(|it| part(it, nodes)),
             ..self
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::{Future, pending};
+use std::num::NonZeroU32;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,8 +42,16 @@ pub struct HeldShares {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct HeldShare {
     epoch: Epoch,
-    /// None for one that it has had since its start, when no other node had it.
+    /// When the node got the share; none where the node has had the share since its first renewal: no other live node
+    /// had it then.
     since: Option<Instant>,
+}
+
+/// One node's part of a limit that so many nodes keep to together; at least 1, also where the limit is below the number
+/// of nodes.
+#[must_use]
+pub fn part(limit: NonZeroU32, nodes: u32) -> NonZeroU32 {
+    NonZeroU32::new(limit.get() / nodes.max(1)).unwrap_or(NonZeroU32::MIN)
 }
 
 impl Held {
@@ -55,7 +64,7 @@ impl Held {
         }
     }
 
-    /// Whether work of that share is the node's; it is asked for only where there are others.
+    /// Whether work of that share is the node's. The share is computed only where there may be other nodes.
     #[must_use]
     pub fn has(&self, share: impl FnOnce() -> Share) -> bool {
         match self {
@@ -115,7 +124,7 @@ impl Membership {
         held.has(|| share) && held.is_in_time()
     }
 
-    /// The same for work that the node before may still be at for `pause`: it handed the share over while it lived.
+    /// The same for work that takes up to `pause`: the node from which the share came may still be at it for that time.
     #[must_use]
     pub fn holds_after(&self, share: Share, pause: Duration) -> bool {
         let held = self.held.load();
@@ -132,7 +141,7 @@ impl Membership {
         self.changes.subscribe()
     }
 
-    /// The node has these shares among so many nodes, until then. Answers whether that is a change.
+    /// Notes which shares the node has, among how many nodes, and until when. Answers whether that is a change.
     pub fn renewed(&self, shares: &[(Share, Epoch)], nodes: u32, until: Instant) -> bool {
         let before = self.held();
         let Some(known) = before.shares() else { return false };

@@ -20,11 +20,11 @@ pub type Epoch = i64;
 pub enum Job {
     /// Sender domains are looked up again.
     DomainChecks,
-    /// What is past its time is deleted.
+    /// Records past their time are deleted.
     Retention,
     /// Events become deliveries to webhooks.
     WebhookEvents,
-    /// What has turned in the database that all nodes share is told.
+    /// Alerts are sent about health checks of the database that all nodes share.
     HealthAlerts,
 }
 

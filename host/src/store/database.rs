@@ -45,7 +45,7 @@ pub(super) fn newest_migration(database: &Database) -> i64 {
         Some(_) => &migrations::CURRENT,
         None => &migrations::POSTGRES,
     };
-    all.iter().map(|it| it.version).max().unwrap_or_default()
+    migrations::newest(all)
 }
 
 /// Opens the database, makes it where it is missing, and brings its schema up to date.

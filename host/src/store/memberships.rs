@@ -238,7 +238,8 @@ impl Store {
              SELECT EXISTS (SELECT 1 FROM memberships WHERE user_id = $1 AND account_id = $2) AS is_member,
                     EXISTS (SELECT 1 FROM users
                             WHERE id = $1 AND (password IS NOT NULL OR is_operator = TRUE))
-                    OR EXISTS (SELECT 1 FROM memberships WHERE user_id = $1 AND account_id <> $2) AS is_known")
+                    OR EXISTS (SELECT 1 FROM memberships WHERE user_id = $1 AND account_id <> $2)
+                        AS outlives_membership")
         .bind(user)
         .bind(account)
         .one(&mut tx)
@@ -246,7 +247,7 @@ impl Store {
         let facts = MemberFacts {
             is_member: column(&person, "is_member")?,
             owned,
-            outlives_membership: column(&person, "is_known")?,
+            outlives_membership: column(&person, "outlives_membership")?,
         };
         let change = match decide(&facts) {
             Ok(change) => change,

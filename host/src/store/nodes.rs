@@ -202,8 +202,8 @@ impl Store {
         marks::refuse(&mut tx).await?;
         let clock = clock(&mut tx).await?;
         if is_late(&mut tx, node.id, clock).await? {
-            // The database stood still, or this node did: whoever else is late gets a further time to renew. All the more
-            // they do not believe to have it: each of them knows by its own clock when its time has ended.
+            // The database stood still, or this node did: every other node that is late gets a further time to renew. None
+            // of them begins anything before it has renewed, for each knows by its own clock that its time has ended.
             sql("-- renew_node: a further time
                  UPDATE nodes SET seen_until = $1 WHERE state <> 'gone' AND seen_until <= $2")
             .bind(clock.after(renewal.time).millis())

@@ -11,6 +11,8 @@ use arc_swap::ArcSwap;
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
 
+use crate::hexadecimal::hexadecimal;
+
 const RETURN_PATHS: &[u8] = b"waxwing return paths 1";
 const KEY_NAMES: &[u8] = b"waxwing key names 1";
 
@@ -80,9 +82,7 @@ pub fn return_path_key(master_key: &[u8]) -> [u8; 32] {
 /// A short name for a master key, which says nothing about the key.
 #[must_use]
 pub fn key_name(master_key: &[u8]) -> String {
-    let name = derived_key(master_key, KEY_NAMES);
-    let [a, b, c, d, ..] = name;
-    format!("{a:02x}{b:02x}{c:02x}{d:02x}")
+    hexadecimal(&derived_key(master_key, KEY_NAMES)[..4])
 }
 
 /// # Panics

@@ -104,14 +104,13 @@ impl Store {
         .await?;
         let updated = waiting.iter().zip(updated).filter(|(_, rows)| *rows == 1);
         held.extend(updated.map(|((it, ..), _)| it.message_id));
-        let (settled, late): (Vec<&Settlement>, Vec<&Settlement>) =
+        let (mut settled, late): (Vec<&Settlement>, Vec<&Settlement>) =
             settlements.iter().partition(|it| held.contains(&it.message_id));
         let late = still_kept(&mut tx, late).await?;
         attempts::put(&mut tx, &[settled.as_slice(), &late].concat()).await?;
         let changes: Vec<StateChange<'_>> = settled.iter().map(|it| change(it)).collect();
         write_states(&mut tx, &changes, now).await?;
         // In the order in which all lock addresses of the lists.
-        let mut settled = settled;
         settled.sort_unstable_by(|one, other| address(one).cmp(&address(other)));
         for settlement in settled {
             apply_verdict(&mut tx, settlement, now).await?;

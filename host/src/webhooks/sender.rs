@@ -68,8 +68,8 @@ struct InFlight {
 type Running = FuturesUnordered<BoxFuture<'static, FinishedAttempt>>;
 
 impl Webhooks {
-    /// Runs until `stop`. It posts to the webhooks whose shares this node has; where another node handed one over, that
-    /// one's last posts may take up to the time-out of a post.
+    /// Runs until `stop`. It posts to the webhooks whose shares this node has. A share that another node has handed over
+    /// rests for the time-out of a post: the last posts of that node have ended by then.
     pub async fn send(self: Arc<Self>, membership: Arc<Membership>, stop: CancellationToken) {
         let (mut running, mut done) = (Running::new(), Vec::new());
         let mut in_flight = InFlight::default();

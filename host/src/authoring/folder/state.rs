@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::files::{Files, STATE};
 use crate::authoring::error::{FileFault, FolderError};
+use crate::hexadecimal::hexadecimal;
 use crate::journey::accept::json::canonical;
 use crate::template::source::TemplateSource;
 
@@ -39,11 +40,6 @@ impl State {
 /// The digest of what a source says, in whatever order.
 #[must_use]
 pub fn digest(source: &TemplateSource) -> String {
-    use std::fmt::Write as _;
     let digest = Sha256::digest(canonical(&json!(source)));
-    digest.iter().fold("sha256:".to_owned(), |mut text, byte| {
-        // A String takes whatever is written.
-        write!(text, "{byte:02x}").ok();
-        text
-    })
+    format!("sha256:{}", hexadecimal(&digest))
 }

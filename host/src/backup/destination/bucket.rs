@@ -11,8 +11,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::backup::archive::hexadecimal;
 use crate::backup::error::BackupError;
+use crate::hexadecimal::hexadecimal;
 
 /// Octets of a part of an upload: an object has up to 10,000 parts.
 const PART_BYTES: usize = 16 << 20;

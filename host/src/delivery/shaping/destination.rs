@@ -38,7 +38,7 @@ pub struct Destinations {
     known: Mutex<HashMap<String, Arc<Destination>>>,
     /// Divides the slots of every destination while many attempts are under way.
     shortened: AtomicUsize,
-    /// Nodes that deliver; 0 is one.
+    /// How many nodes deliver; 0 until somebody has said so, which counts as one.
     nodes: AtomicU32,
     health_by_hosts: Mutex<HashMap<Hosts, Arc<Health>>>,
     requeue: Arc<Requeue>,
@@ -142,8 +142,8 @@ impl Destinations {
         self.shortened.store(by, Ordering::Relaxed);
     }
 
-    /// Leaves their part of the limits to other nodes, so many with this one: a host is met by all of them, by way of
-    /// different domains.
+    /// Divides the limits among so many nodes, this one included: all of them may connect to one host, each for domains
+    /// of its own.
     pub fn divide_among(&self, nodes: u32) {
         self.nodes.store(nodes, Ordering::Relaxed);
     }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// The buckets of all addresses. What is empty is as if it were full again at a moment, and each failure moves that moment
-/// on (GCRA); giving back moves it back.
+/// The buckets of all addresses. Of each bucket only the moment is kept at which the bucket is full again (GCRA): a
+/// failure moves that moment on, and a failure that is given back moves the moment back.
 #[derive(Debug)]
 pub struct FailedLogins {
     burst: NonZeroU32,

@@ -14,6 +14,7 @@ use governor::{Quota, RateLimiter};
 use super::failed_logins::FailedLogins;
 use super::refusal::Refusal;
 use crate::id::{AccountId, KeyId};
+use crate::nodes::part;
 
 type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock, StateInformationMiddleware>;
 
@@ -76,8 +77,8 @@ impl RateLimits {
         self.adjust(|rates| Rates { per_second, burst, failures, ..rates });
     }
 
-    /// Leaves their part of the rates to other nodes, so many with this one. A client that comes to one of them only gets
-    /// that node's part.
+    /// Divides the rates among so many nodes, this one included. A client whose requests all come to one node gets the
+    /// part of that node.
     pub fn divide_among(&self, nodes: u32) {
         self.adjust(|rates| Rates { nodes, ..rates });
     }
@@ -176,17 +177,12 @@ impl RateLimits {
 
 impl Rates {
     fn sends(&self) -> Quota {
-        let burst = self.part(self.burst).max(self.burst.min(LARGEST_BATCH));
-        of_sends(self.part(self.per_second), burst)
+        let burst = part(self.burst, self.nodes).max(self.burst.min(LARGEST_BATCH));
+        of_sends(part(self.per_second, self.nodes), burst)
     }
 
     fn failures(&self) -> NonZeroU32 {
-        self.part(self.failures)
-    }
-
-    /// One node's part.
-    fn part(&self, all: NonZeroU32) -> NonZeroU32 {
-        NonZeroU32::new(all.get() / self.nodes.max(1)).unwrap_or(NonZeroU32::MIN)
+        part(self.failures, self.nodes)
     }
 }
 

@@ -19,11 +19,11 @@ const MAX_LOGGED_FAULTS: usize = 8;
 const MAX_FIELD_CHARS: usize = 200;
 /// Characters of what is said of a fault.
 const MAX_MESSAGE_CHARS: usize = 1_000;
-/// What a client is told that may have got what it asked for.
+/// What a client is told when nobody knows whether its request was carried out.
 pub const UNKNOWN: &str = "the database did not answer in time, so nobody knows whether this was done; look before you repeat it, or \
     repeat a send with its idempotency key";
 
-/// Nobody knows how long an operator needs.
+/// When a client may try again in read-only mode: nobody knows how long the operator needs.
 const READ_ONLY_RETRY_AFTER_S: u32 = 60;
 
 /// A refusal, and the record of what the plugins decided before it.

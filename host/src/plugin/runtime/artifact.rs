@@ -5,6 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
+use crate::hexadecimal::hexadecimal;
+
 /// A component's bytes, named by their digest.
 #[derive(Clone)]
 pub struct Artifact {
@@ -37,7 +39,7 @@ impl Artifact {
     #[must_use]
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes))).into();
+        let digest = format!("sha256:{}", hexadecimal(&Sha256::digest(&bytes))).into();
         Self { bytes, digest, origin: Origin::Brought }
     }
 
@@ -68,14 +70,6 @@ impl PartialEq for Artifact {
 }
 
 impl Eq for Artifact {}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _infallible = write!(text, "{byte:02x}");
-        text
-    })
-}
 
 impl std::fmt::Debug for Artifact {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

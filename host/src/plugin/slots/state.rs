@@ -103,6 +103,16 @@ impl Stored {
             && *config == other.config
             && *settings_revision == other.settings_revision
     }
+
+    /// The same of slots, each of which may have no version.
+    #[must_use]
+    pub fn are_same(one: Option<&Self>, other: Option<&Self>) -> bool {
+        match (one, other) {
+            (None, None) => true,
+            (Some(one), Some(other)) => one.is_same(other),
+            (None, Some(_)) | (Some(_), None) => false,
+        }
+    }
 }
 
 impl SlotState {

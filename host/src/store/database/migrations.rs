@@ -43,6 +43,11 @@ fn migration(file: &'static File<'_>) -> Option<Migration> {
     ))
 }
 
+/// The version of the last migration; 0 where there is none.
+pub fn newest(migrations: &Migrator) -> i64 {
+    migrations.iter().map(|it| it.version).max().unwrap_or_default()
+}
+
 /// On a connection of its own: a new index is sorted in files, whatever its size, and not in memory.
 pub async fn run(migrations: &Migrator, options: &SqliteConnectOptions) -> Result<(), StoreError> {
     let during = || StoreError::during("migrate");

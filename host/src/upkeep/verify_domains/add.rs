@@ -13,6 +13,7 @@ use crate::domain::key::KeyPhase;
 use crate::domain::look_alike::{LookAlikes, Originals, mixes_scripts};
 use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, Phase, SenderDomain, Standing};
+use crate::hexadecimal::hexadecimal;
 use crate::id::{DomainId, fill_random};
 use crate::store::{AddingFacts, DomainRow, NewDomain};
 
@@ -115,11 +116,7 @@ fn may_be_added(facts: AddingFacts, look_alikes: LookAlikes, most: u32) -> Resul
 
 /// 128 random bits.
 fn token() -> String {
-    use std::fmt::Write as _;
     let mut bytes = [0; 16];
     fill_random(&mut bytes);
-    bytes.iter().fold(String::with_capacity(32), |mut text, byte| {
-        let _infallible = write!(text, "{byte:02x}");
-        text
-    })
+    hexadecimal(&bytes)
 }

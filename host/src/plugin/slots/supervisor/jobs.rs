@@ -183,14 +183,12 @@ impl CandidateLoad {
     }
 
     fn unread(self, found: Option<String>, error: LoadError) -> JobOutcome {
-        let (digest, given, state) = (None, None, self.state);
-        let result = Err(error);
         JobOutcome::LoadedCandidate(Box::new(LoadedCandidate {
-            digest,
-            given,
+            digest: None,
+            given: None,
             found,
-            state,
-            result,
+            state: self.state,
+            result: Err(error),
         }))
     }
 

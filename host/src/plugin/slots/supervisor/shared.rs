@@ -12,6 +12,7 @@ use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::runtime::stage::Stage;
 use crate::plugin::slots::orders::OrderError;
 use crate::plugin::slots::shared::{Given, NodeReport, Promotion, SharedCandidate};
+use crate::plugin::slots::state::Stored;
 use crate::plugin::slots::status::{CandidateStatus, SlotStatus};
 
 /// What the order to activate means for a candidate of another node.
@@ -80,12 +81,7 @@ impl SlotSupervisor {
         let loaded: Vec<PluginVersion> = loaded.into_iter().chain(prepared).collect();
         machine.adopt(state, &loaded);
         let now = machine.state().active.as_ref();
-        let is_same = match (&before, now) {
-            (None, None) => true,
-            (Some(before), Some(now)) => before.is_same(now),
-            (None, Some(_)) | (Some(_), None) => false,
-        };
-        if !is_same {
+        if !Stored::are_same(before.as_ref(), now) {
             let digest = now.and_then(|it| it.digest.as_deref()).unwrap_or("the built-in plugin");
             tracing::info!(%slot, digest, "this node follows another node, which changed the active version of the plugin slot");
         }

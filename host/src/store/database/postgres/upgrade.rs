@@ -21,7 +21,7 @@ pub async fn refuse_beside_others(connection: &mut PgConnection) -> Result<(), S
     if !row.try_get::<bool, _>("has_nodes").map_err(during())? {
         return Ok(());
     }
-    let newest = migrations::POSTGRES.iter().map(|it| it.version).max().unwrap_or_default();
+    let newest = migrations::newest(&migrations::POSTGRES);
     let other = sqlx::query(OF_AN_EARLIER_VERSION).bind(newest);
     let other = other.fetch_optional(&mut *connection).await.map_err(during())?;
     let Some(row) = other else { return Ok(()) };

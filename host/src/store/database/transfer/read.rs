@@ -87,7 +87,7 @@ impl Reader {
             Self::File(_) => &migrations::CURRENT,
             Self::Server(_) => &migrations::POSTGRES,
         };
-        migrator.iter().map(|it| it.version).max().unwrap_or_default()
+        migrations::newest(migrator)
     }
 
     pub async fn schema(&mut self) -> Result<Schema, StoreError> {

@@ -1,10 +1,12 @@
 //! A row as both databases hold it: what is compared, written and hashed.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use sha2::{Digest as _, Sha256};
+
+use crate::hexadecimal::hexadecimal;
 
 /// A value. The order is that of SQLite, and of PostgreSQL with `COLLATE "C"` and `NULLS FIRST`, within one column.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,11 +100,4 @@ impl Hasher {
         let digest: [u8; 32] = self.hash.finalize().into();
         Content { rows: self.rows, digest: hexadecimal(&digest) }
     }
-}
-
-fn hexadecimal(octets: &[u8]) -> String {
-    octets.iter().fold(String::with_capacity(2 * octets.len()), |mut text, it| {
-        write!(text, "{it:02x}").expect("a string takes everything");
-        text
-    })
 }

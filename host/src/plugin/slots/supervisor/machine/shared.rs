@@ -66,11 +66,8 @@ impl Machine {
     /// Whether what runs here is what the slot runs.
     #[must_use]
     pub fn is_in_step(&self) -> bool {
-        match (&self.state.active, &self.active) {
-            (None, None) => true,
-            (Some(stored), Some(active)) => active.stored.is_same(stored),
-            (None, Some(_)) | (Some(_), None) => false,
-        }
+        let running = self.active.as_ref().map(|it| &it.stored);
+        Stored::are_same(self.state.active.as_ref(), running)
     }
 
     /// All versions of the slot that are loaded.
