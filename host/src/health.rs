@@ -31,6 +31,7 @@ use turns::Turns;
 use words::span;
 
 pub use finding::{CheckName, Finding, Report, Scope, State, Verdict};
+pub use names::{addresses_of, pointer};
 pub use turns::Turn;
 pub use world::{
     CertificateView, Egress, HealthSettings, Listener, Live, Naming, Renewal, ServerView, Tell,

@@ -10,7 +10,7 @@ mod dashboard;
 pub mod data_dir;
 mod delivery;
 mod descriptors;
-mod directory;
+pub(crate) mod directory;
 pub mod domain_checks;
 pub mod health;
 pub mod host_records;

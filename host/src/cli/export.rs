@@ -20,6 +20,7 @@ use crate::api::shapes::{
 use crate::id::AccountId;
 use crate::management::accounts;
 use crate::management::messages;
+use crate::server::directory;
 use crate::store::{
     DecisionFilter, MessageFilter, MessageRow, TemplateFilter, TemplateOwner, WebhookOwner,
 };
@@ -246,11 +247,7 @@ impl<'a> Archive<'a> {
                 path.display()
             )));
         }
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            Some(_) | None => Path::new("."),
-        };
-        let file = NamedTempFile::new_in(directory);
+        let file = NamedTempFile::new_in(directory::of_file(path));
         let file = file.map_err(|source| CliError::Unwritable { path: path.to_owned(), source })?;
         Ok(Self { path, zip: ZipWriter::new(file), counts: BTreeMap::new() })
     }

@@ -16,6 +16,7 @@ use super::output::Output;
 use crate::clock::Clock;
 use crate::config::{Config, Log, LogFilter, LogFormat};
 use crate::server;
+use crate::server::directory;
 use crate::server::host_records::{self, Standing};
 use crate::server::resolvers::resolver;
 use crate::telemetry;
@@ -103,7 +104,7 @@ enum Existing {
 
 /// Makes the file whole or not at all, for its owner and the group of its directory: that of the server's user.
 fn create(file: &Path, text: &str, existing: Existing) -> Result<(), CliError> {
-    let folder = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = directory::of_file(file);
     let failed = |source: io::Error| CliError::Unwritable { path: file.to_owned(), source };
     let group = fs::metadata(folder).map_err(|source| {
         CliError::Usage(format!(

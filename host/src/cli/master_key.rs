@@ -101,9 +101,9 @@ fn resealed(done: &Resealed) -> Value {
 }
 
 fn counted(done: &Resealed) -> String {
-    let values = done.values;
-    let mut said =
-        format!("{values} {} sealed again under it", plural(values, "value is", "values are"));
+    let (values, key) = (done.values, &done.key);
+    let are = plural(values, "value is", "values are");
+    let mut said = format!("{values} {are} sealed again under the key {key}");
     if done.unreadable > 0 {
         said.push('\n');
         said.push_str(&unreadable(done.unreadable));

@@ -234,9 +234,9 @@ async fn look(migrate: &Migrate, source: &mut Source, standing: Standing) -> Res
     let rows: i64 = counts.iter().map(|(_, rows)| rows).sum();
     let tables: Vec<Value> =
         counts.iter().map(|(name, rows)| json!({"table": name, "rows": rows})).collect();
-    let standing = match standing {
-        Standing::Empty => "empty",
-        Standing::Half => "half",
+    let (standing, state) = match standing {
+        Standing::Empty => ("empty", "it is empty"),
+        Standing::Half => ("half", "an earlier run has begun"),
     };
     let runs = migrate.from.hold().await?.is_none();
     let next = files(migrate);
@@ -252,7 +252,6 @@ async fn look(migrate: &Migrate, source: &mut Source, standing: Standing) -> Res
     migrate.output.one(&answer, || {
         let mut lines: Vec<String> =
             counts.iter().map(|(table, rows)| format!("{table}: {rows}")).collect();
-        let state = if standing == "half" { "an earlier run has begun" } else { "it is empty" };
         lines.push(format!("{rows} rows can be moved to {}; {state}", text(&answer, "to")));
         if runs {
             let asked = "A server is running: you are asked to stop it after a first pass";

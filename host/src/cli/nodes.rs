@@ -7,6 +7,7 @@ use super::error::CliError;
 use super::open::Target;
 use super::output::text;
 use crate::api::shapes;
+use crate::nodes::SHARES;
 use crate::store::NodeState;
 
 /// List the servers that work with the database, and for a day those that are gone.
@@ -35,7 +36,7 @@ fn line(node: &Value) -> String {
     let [since, seen, shares] = ["startedAt", "seenAt", "shares"].map(|it| text(node, it));
     let [leases, skew] = ["leases", "clockSkewMs"].map(|it| text(node, it));
     format!(
-        "{name}  {id}  {state}  {version}  since {since}  seen {seen}  {shares} of 64 shares  {leases} in delivery  \
-         clock {skew} ms ahead"
+        "{name}  {id}  {state}  {version}  since {since}  seen {seen}  {shares} of {SHARES} shares  \
+         {leases} in delivery  clock {skew} ms ahead"
     )
 }

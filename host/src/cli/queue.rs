@@ -8,6 +8,7 @@ use super::open::Target;
 use super::output::text;
 use super::plugin::OnlineServer;
 use crate::id::MessageId;
+use crate::plural::plural;
 
 /// Inspect the queue: which destinations have waiting mail, and why.
 #[derive(Debug, Subcommand)]
@@ -86,8 +87,10 @@ fn released(answer: &Value) -> String {
     if answer["wasHeld"] != true {
         return "delivery was not held".to_owned();
     }
-    let [backup, canceled] = ["backupAt", "canceled"].map(|it| text(answer, it));
-    format!("delivery goes on; {canceled} messages that waited at {backup} are canceled")
+    let (backup, canceled) = (text(answer, "backupAt"), answer["canceled"].as_u64());
+    let canceled = canceled.unwrap_or_default();
+    let messages = plural(canceled, "message", "messages");
+    format!("delivery goes on; canceled {canceled} {messages} that waited at {backup}")
 }
 
 async fn why(subject: String, server: &OnlineServer) -> Result<(), CliError> {

@@ -10,7 +10,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::error::CliError;
-use super::output::text;
+use super::output::{say, text};
 use super::plugin::OnlineServer;
 use sample::{Sample, Span};
 
@@ -52,10 +52,10 @@ pub async fn run(top: Top) -> Result<(), CliError> {
         queue.truncate(ROWS);
         let seen = seen(&Span::between(&before, &now), &queue);
         if top.server.output.is_json() {
-            println!("{seen}");
+            say(seen);
         } else {
             let clear = if io::stdout().is_terminal() { "\x1b[H\x1b[2J" } else { "" };
-            println!("{clear}{}", screen(&seen, top.every));
+            say(format!("{clear}{}", screen(&seen, top.every)));
         }
         (before, shown) = (now, shown + 1);
     }
@@ -67,28 +67,24 @@ fn seen(span: &Span<'_>, queue: &[Value]) -> Value {
     let steps = STEPS.map(|step| {
         let [half, most] = [50, 99].map(|of_100| span.within(STEP, step, of_100));
         json!({
-            "step": step, "perSecond": span.rate(&format!("{STEP}_count"), ("step", step)),
+            "step": step, "perSecond": span.rate(&format!("{STEP}_count"), &[("step", step)]),
             "p50Seconds": half, "p99Seconds": most,
         })
     });
     let by = |metric: &str, label: &str| -> Value {
         span.labels(metric, label)
-            .map(|it| (it.to_owned(), json!(span.rate(metric, (label, it)))))
+            .map(|it| (it.to_owned(), json!(span.rate(metric, &[(label, it)]))))
             .collect()
     };
     let plugins: Vec<Value> = span
         .labels("waxwing_plugin_calls_total", "slot")
         .take(ROWS)
         .map(|slot| {
-            let cpu = span.rate("waxwing_plugin_cpu_microseconds_total", ("slot", slot));
-            let calls = span.rate("waxwing_plugin_calls_total", ("slot", slot));
+            let cpu = span.rate("waxwing_plugin_cpu_microseconds_total", &[("slot", slot)]);
+            let calls = span.rate("waxwing_plugin_calls_total", &[("slot", slot)]);
             let outcomes = span.labels("waxwing_plugin_calls_total", "outcome");
             let failing = outcomes.filter(|it| *it != "ok").map(|outcome| {
-                span.rate_of_both(
-                    "waxwing_plugin_calls_total",
-                    ("slot", slot),
-                    ("outcome", outcome),
-                )
+                span.rate("waxwing_plugin_calls_total", &[("slot", slot), ("outcome", outcome)])
             });
             json!({
                 "slot": slot, "callsPerSecond": calls, "failingPerSecond": failing.sum::<f64>(),

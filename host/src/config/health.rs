@@ -26,8 +26,8 @@ pub struct Health {
     /// Block lists (DNSBL) that are asked for the public addresses of this server, where mail leaves from them for
     /// mail exchangers.
     pub block_lists: Vec<Hostname>,
-    /// A domain whose mail exchanger is connected to, as in `gmail.com`, to see whether port 25 is open; nobody is
-    /// if it is left out.
+    /// A domain whose mail exchanger is connected to, as in `gmail.com`, to see whether port 25 is open; without the
+    /// key no connection is made.
     pub port_25_domain: Option<Hostname>,
     /// A time server (NTP) that the clock is compared with, as in `pool.ntp.org`; nobody is asked if it is left out.
     pub time_server: Option<TimeServer>,

@@ -10,10 +10,9 @@ use super::violations::Violations;
 pub struct Node {
     /// What `waxwing nodes` calls this server; the name of the machine if it is left out.
     pub name: Option<String>,
-    /// How often a server on PostgreSQL says that it lives, in seconds.
+    /// Seconds from one renewal to the next, by which a server on PostgreSQL says that it lives.
     pub renew_s: u64,
-    /// For how many seconds the others then count on it: so long nobody does its work after it died. The same on all
-    /// nodes.
+    /// Seconds without a renewal after which the other nodes take over the work of this one. Set the same on all nodes.
     pub hold_s: u64,
 }
 

@@ -12,6 +12,8 @@ use crate::mail::mta_sts::record_id;
 
 /// Names of one address that are looked up.
 const MAX_NAMES: usize = 10;
+const NO_REPORTS: &str =
+    "This server does not listen for bounces and complaints: [bounces] listen is off.";
 
 /// Why it is not known from which addresses mail comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +131,9 @@ pub fn reversed(address: IpAddr) -> String {
     }
 }
 
-fn pointer(address: IpAddr) -> String {
+/// The name under which DNS has the PTR record of an address.
+#[must_use]
+pub fn pointer(address: IpAddr) -> String {
     let zone = if address.to_canonical().is_ipv4() { "in-addr.arpa" } else { "ip6.arpa" };
     format!("{}.{zone}", reversed(address))
 }
@@ -219,9 +223,7 @@ pub async fn reports_mx(world: &World) -> Verdict {
     let settings = &world.settings;
     let host = &settings.return_path_host;
     if !settings.takes_reports {
-        return Verdict::not_checked(
-            "This server does not listen for bounces and complaints: [bounces] listen is off.",
-        );
+        return Verdict::not_checked(NO_REPORTS);
     }
     let exchangers = match exchangers_of(&world.resolver, host).await {
         Ok(exchangers) => exchangers,
@@ -253,9 +255,7 @@ pub async fn reports_mx(world: &World) -> Verdict {
 pub async fn mta_sts(world: &World) -> Verdict {
     let host = &world.settings.return_path_host;
     if !world.settings.takes_reports {
-        return Verdict::not_checked(
-            "This server does not listen for bounces and complaints: [bounces] listen is off.",
-        );
+        return Verdict::not_checked(NO_REPORTS);
     }
     let seen = world.resolver.look_up(&format!("_mta-sts.{host}"), RecordType::Txt).await;
     if let Some(why) = unseen(&seen.outcome) {

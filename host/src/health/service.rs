@@ -9,6 +9,7 @@ use super::words::span;
 use super::world::{Live, World};
 use crate::backup::LastBackup;
 use crate::clock::Timestamp;
+use crate::nodes::LARGE_SKEW_MS;
 use crate::plugin::status::{SlotStatus, Standing};
 use crate::plural::plural;
 use crate::store::{
@@ -21,8 +22,6 @@ const QUEUE_LATE: Duration = Duration::from_mins(5);
 const QUEUE_STUCK: Duration = Duration::from_mins(30);
 /// An endpoint that has taken nothing for so long needs somebody.
 const WEBHOOK_FAILING: Duration = Duration::from_hours(1);
-/// A clock that is so far from the database's delays what another node has planned.
-const LARGE_SKEW_MS: i64 = 2_000;
 /// Domains, keys and webhooks that a finding names.
 const MAX_NAMED: u32 = 20;
 /// Time for reading the whole database.
@@ -103,11 +102,12 @@ fn held_verdict(gauges: Gauges, backup: Timestamp) -> Verdict {
 }
 
 fn queue_verdict(gauges: Gauges) -> Verdict {
-    let waiting = match gauges.waiting {
-        0 => return Verdict::ok("Nothing waits."),
-        1 => "1 message waits for its next attempt".to_owned(),
-        many => format!("{many} messages wait for their next attempt"),
-    };
+    let waiting = gauges.waiting;
+    if waiting == 0 {
+        return Verdict::ok("Nothing waits.");
+    }
+    let wait = plural(waiting, "message waits for its", "messages wait for their");
+    let waiting = format!("{waiting} {wait} next attempt");
     if gauges.oldest_due < QUEUE_LATE {
         return Verdict::ok(format!("{waiting}; none is late."));
     }

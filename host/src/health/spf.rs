@@ -15,7 +15,7 @@ use crate::account::ip_network::IpNetwork;
 use crate::dns::{RecordType, Resolver, text};
 
 /// Lookups of one record with all that it includes (RFC 7208 section 4.6.4).
-const MAX_LOOKUPS: u32 = 10;
+const MAX_LOOKUPS: usize = 10;
 
 /// Why it is not known whether a record covers an address, or why it covers none.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,7 +38,7 @@ enum SpfFault {
 struct Walk<'a> {
     resolver: &'a Resolver,
     address: IpAddr,
-    lookups: u32,
+    lookups: usize,
 }
 
 /// Whose record it is.
@@ -189,8 +189,7 @@ impl Walk<'_> {
 
     /// Whether the address is one of these hosts', or in a network of that size around one.
     async fn is_among(&self, hosts: &[String], prefix: Option<&str>) -> Result<bool, SpfFault> {
-        let most = usize::try_from(MAX_LOOKUPS).unwrap_or(usize::MAX);
-        for host in hosts.iter().take(most) {
+        for host in hosts.iter().take(MAX_LOOKUPS) {
             let found = addresses_of(self.resolver, host).await.map_err(SpfFault::Unseen)?;
             let around = |it: &IpAddr| match prefix {
                 Some(prefix) if it.is_ipv4() == self.address.is_ipv4() => {

@@ -7,10 +7,11 @@ use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
 use super::finding::Verdict;
-use super::words::{span, unseen};
+use super::names::addresses_of;
+use super::words::span;
 use super::world::World;
 use crate::clock::{Clock, Timestamp};
-use crate::dns::{RecordType, Resolver};
+use crate::dns::Resolver;
 use crate::id::fill_random;
 
 /// For one answer of a time server.
@@ -86,17 +87,8 @@ async fn address(resolver: &Resolver, host: &str) -> Result<IpAddr, NoTime> {
     if let Ok(address) = host.parse() {
         return Ok(address);
     }
-    let mut failure = NoTime::NoAddress;
-    for record_type in [RecordType::A, RecordType::Aaaa] {
-        let seen = resolver.look_up(host, record_type).await;
-        if let Some(address) = seen.outcome.answers().iter().find_map(|it| it.data.parse().ok()) {
-            return Ok(address);
-        }
-        if let Some(why) = unseen(&seen.outcome) {
-            failure = NoTime::Unseen(why);
-        }
-    }
-    Err(failure)
+    let found = addresses_of(resolver, host).await.map_err(NoTime::Unseen)?;
+    found.into_iter().next().ok_or(NoTime::NoAddress)
 }
 
 /// The transmit time of an answer; none where it is no answer to the question, or its server has no time itself.

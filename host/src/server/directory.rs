@@ -20,6 +20,11 @@ pub enum UnusableDirectory {
     Unreadable { setting: &'static str, path: PathBuf, source: io::Error },
 }
 
+/// The directory that a file is in; the working directory where the path names no other.
+pub fn of_file(path: &Path) -> &Path {
+    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Whether files can be made in a directory, or, where it is missing, in the one that it will be made in. The file
 /// that proves it has no name, and is gone at once.
 pub fn check_writable(setting: &'static str, path: &Path) -> Result<(), UnusableDirectory> {

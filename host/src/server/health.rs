@@ -69,8 +69,8 @@ pub fn running(config: &Config, parts: Parts) -> Result<Health, DeliverySetupErr
 
 /// The checks that need no running server, of the server that a configuration is for.
 pub fn offline(config: &Config) -> Result<Health, StartError> {
-    let directory = config.store.data_dir.display();
-    let server = if DataDir::unopened(&config.store).is_held() {
+    let (data, directory) = (DataDir::unopened(&config.store), config.store.data_dir.display());
+    let server = if data.is_held() {
         ServerView::Silent(format!("The server that runs on {directory} does not answer."))
     } else {
         ServerView::Stopped(format!("No server runs on {directory}."))
@@ -83,7 +83,6 @@ pub fn offline(config: &Config) -> Result<Health, StartError> {
         Egress::Elsewhere
     };
     let (settings, (hostname, is_named)) = (config.clone(), host(config));
-    let data = DataDir::unopened(&config.store);
     let certificate = Tell::new(move || {
         if !relay::needs_certificate(&settings) {
             return CertificateView::NotNeeded;

@@ -9,6 +9,7 @@ use super::domain_checks::check_settings;
 use super::smtp;
 use crate::config::{Config, Route};
 use crate::dns::{RecordType, Resolver, not_public};
+use crate::health::{addresses_of, pointer};
 
 pub use lookup::{Finding, Standing, observe};
 
@@ -99,7 +100,7 @@ pub fn records(config: &Config, addresses: &[IpAddr]) -> Vec<HostRecord> {
         let purpose = "the name of the address; large mailbox providers refuse mail without it";
         let names = addresses
             .iter()
-            .map(|address| plain(&reverse(*address), RecordType::Ptr, format!("{host}."), purpose));
+            .map(|address| plain(&pointer(*address), RecordType::Ptr, format!("{host}."), purpose));
         records.extend(names);
     }
     records.push(plain(bounce, RecordType::Mx, format!("10 {host}."), "bounces come back to it"));
@@ -148,20 +149,6 @@ impl Senders {
     }
 }
 
-/// The name under which DNS has the name of an address.
-fn reverse(address: IpAddr) -> String {
-    let (labels, zone): (Vec<String>, &str) = match address {
-        IpAddr::V4(address) => {
-            (address.octets().iter().rev().map(ToString::to_string).collect(), "in-addr.arpa")
-        }
-        IpAddr::V6(address) => {
-            let nibbles = address.octets().into_iter().rev().flat_map(|it| [it & 15, it >> 4]);
-            (nibbles.map(|it| format!("{it:x}")).collect(), "ip6.arpa")
-        }
-    };
-    format!("{}.{zone}", labels.join("."))
-}
-
 /// The public addresses from which this machine sends, one of each family; none behind address translation.
 #[must_use]
 pub fn own_addresses(config: &Config) -> Vec<IpAddr> {
@@ -184,13 +171,7 @@ pub fn own_addresses(config: &Config) -> Vec<IpAddr> {
 /// The addresses that public DNS has for the host.
 pub async fn published_addresses(config: &Config, resolver: &Resolver) -> Vec<IpAddr> {
     let host = smtp::hostname(&config.smtp);
-    let mut addresses = Vec::new();
-    for record_type in [RecordType::A, RecordType::Aaaa] {
-        let seen = resolver.look_up(host.as_str(), record_type).await;
-        addresses
-            .extend(seen.outcome.answers().iter().filter_map(|it| it.data.parse::<IpAddr>().ok()));
-    }
-    addresses
+    addresses_of(resolver, host.as_str()).await.unwrap_or_default()
 }
 
 #[cfg(test)]

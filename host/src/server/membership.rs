@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::config;
 use crate::delivery::queue::retry_schedule::interrupted;
 use crate::id::NodeId;
-use crate::nodes::{Membership, Placed, moves};
+use crate::nodes::{LARGE_SKEW_MS, Membership, Placed, moves};
 use crate::store::{
     NodePhase, NodeRecord, NodeTime, Registered, Renewal, Renewed, Store, StoreError,
 };
@@ -22,8 +22,6 @@ use crate::store::{
 const RETRY: Duration = Duration::from_secs(1);
 /// How long the last word of a node that stops may take.
 const LEAVE_TIME: Duration = Duration::from_secs(5);
-/// A clock that is so far from the database's delays what another node has planned.
-const LARGE_SKEW_MS: i64 = 2_000;
 
 /// Why this server is no node.
 #[derive(Debug, thiserror::Error)]
@@ -266,7 +264,7 @@ impl LastRenewal {
                  way is due again"
             );
         }
-        let has_skew = skew_ms.abs() > LARGE_SKEW_MS;
+        let has_skew = skew_ms.abs() >= LARGE_SKEW_MS;
         if has_skew && !self.has_skew {
             tracing::warn!(
                 skew_ms,

@@ -1,5 +1,5 @@
-//! Reload on SIGHUP: limits, routes and the filter of the log are replaced without a restart. The log names the keys that wait for a
-//! restart, so that nobody believes that they hold already.
+//! Reload on SIGHUP: limits, routes and the filter of the log are replaced without a restart. The log names the keys that
+//! wait for a restart, so that nobody believes that they hold already.
 
 use std::sync::{Mutex, PoisonError};
 

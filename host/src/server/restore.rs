@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::data_dir::{DataDir, DataDirError, Lock};
+use super::directory;
 use crate::backup::age::Identity;
 use crate::backup::{
     BackupError, Destination, Manifest, ObjectStoreSettings, blocking, sync, taken_at, unpack,
@@ -57,14 +58,11 @@ pub async fn restore(
     let data_dir = data_dir.components().as_path();
     // Held to the end, so that no server starts on a directory that is being moved.
     let _lock = check(data_dir, existing)?;
-    let parent = match data_dir.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        Some(_) | None => PathBuf::from("."),
-    };
-    std::fs::create_dir_all(&parent).map_err(at(&parent))?;
+    let parent = directory::of_file(data_dir);
+    std::fs::create_dir_all(parent).map_err(at(parent))?;
     // On the same disk, so that one rename gives the name.
-    let scratch = tempfile::Builder::new().prefix(".waxwing-restore-").tempdir_in(&parent);
-    let scratch = scratch.map_err(at(&parent))?;
+    let scratch = tempfile::Builder::new().prefix(".waxwing-restore-").tempdir_in(parent);
+    let scratch = scratch.map_err(at(parent))?;
     let (destination, backup) = find(from, object_store, now).await?;
     let file = destination.fetch(&backup, scratch.path()).await?;
     let unpacked = scratch.path().join("data");
@@ -81,7 +79,7 @@ pub async fn restore(
         }
         return Err(RestoreError::Io { path: data_dir.to_owned(), source });
     }
-    sync(&parent)?;
+    sync(parent)?;
     Ok(Restored { backup, manifest, moved_to })
 }
 

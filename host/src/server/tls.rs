@@ -17,10 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use rustls::ServerConfig;
-use rustls::client::verify_server_name;
 use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::ServerName;
-use rustls::server::{ClientHello, NoServerSessionStorage, ParsedCertificate, ResolvesServerCert};
+use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::version::{TLS12, TLS13};
 
@@ -242,14 +240,6 @@ fn server_config(live: Arc<Live>) -> Result<ServerConfig, rustls::Error> {
     config.ticketer = aws_lc_rs::Ticketer::new()?;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     Ok(config)
-}
-
-impl Loaded {
-    fn names(&self, host: &str) -> bool {
-        let Ok(certificate) = self.key.end_entity_cert() else { return false };
-        let Ok(certificate) = ParsedCertificate::try_from(certificate) else { return false };
-        ServerName::try_from(host).is_ok_and(|it| verify_server_name(&certificate, &it).is_ok())
-    }
 }
 
 impl ResolvesServerCert for Live {

@@ -13,6 +13,7 @@ use crate::cli::error::CliError;
 use crate::config::{Config, NameServer};
 use crate::domain::name::DomainName;
 use crate::message::address::EmailAddress;
+use crate::server::directory;
 use crate::server::host_records;
 
 /// The answers that flags give.
@@ -167,8 +168,7 @@ impl Answers {
         else {
             return Err(CliError::Usage(format!("missing:\n  {}", missing.join("\n  "))));
         };
-        let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
+        let folder = directory::of_file(file);
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let login = flags.smarthost_user.map(|user| Login {
             user,

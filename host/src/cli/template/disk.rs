@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::sync_error::SyncError;
 use crate::authoring::folder::{PathKind, look};
+use crate::server::directory;
 
 /// Puts a text at a path below a folder.
 pub fn write(root: &Path, path: &str, text: &[u8]) -> Result<(), SyncError> {
@@ -17,8 +18,7 @@ pub fn write(root: &Path, path: &str, text: &[u8]) -> Result<(), SyncError> {
 
 /// The same for one file that the author has named.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), SyncError> {
-    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
-    place(folder.unwrap_or(Path::new(".")), path, bytes)
+    place(directory::of_file(path), path, bytes)
         .map_err(|source| SyncError::Write { path: path.to_owned(), source })
 }
 

@@ -57,21 +57,20 @@ impl<'a> Span<'a> {
         values.collect::<BTreeSet<&str>>().into_iter()
     }
 
-    /// How much the counter has grown a second, over all of its series with this label.
-    pub fn rate(&self, metric: &str, label: (&str, &str)) -> f64 {
-        self.rate_of_both(metric, label, label)
-    }
-
-    /// How much the counter has grown a second, over all of its series that have both labels.
-    pub fn rate_of_both(&self, metric: &str, one: (&str, &str), other: (&str, &str)) -> f64 {
+    /// How much the counter has grown a second, over all of its series that have these labels.
+    pub fn rate(&self, metric: &str, labels: &[(&str, &str)]) -> f64 {
         let grown = self.after.of(metric).filter_map(|(series, value)| {
-            let has = |(label, wanted): (&str, &str)| label_of(series, label) == Some(wanted);
-            let before = self.before.series.get(series).copied().unwrap_or_default();
-            // A server that was started again counts from nothing.
-            let grown = if value < before { value } else { value - before };
-            (has(one) && has(other)).then_some(grown)
+            let is_meant =
+                labels.iter().all(|(label, wanted)| label_of(series, label) == Some(*wanted));
+            is_meant.then(|| self.grown(series, value))
         });
         grown.sum::<f64>() / self.seconds
+    }
+
+    /// How much a series has grown to this value. A server that was started again counts from nothing.
+    fn grown(&self, series: &str, value: f64) -> f64 {
+        let before = self.before.series.get(series).copied().unwrap_or_default();
+        if value < before { value } else { value - before }
     }
 
     /// Within how many seconds so many of 100 have ended: the bound of the bucket in which the last of them is. None
@@ -83,8 +82,7 @@ impl<'a> Span<'a> {
             if label_of(series, "step") == Some(step)
                 && let Some(bound) = label_of(series, "le").and_then(|it| it.parse().ok())
             {
-                let before = self.before.series.get(series).copied().unwrap_or_default();
-                buckets.push((bound, if value < before { value } else { value - before }));
+                buckets.push((bound, self.grown(series, value)));
             }
         }
         buckets.sort_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -142,7 +140,7 @@ mod tests {
         let (before, after) = readings();
         let span = Span::between(&before, &after);
         let rate =
-            |state| format!("{:.1}", span.rate("waxwing_deliveries_total", ("state", state)));
+            |state| format!("{:.1}", span.rate("waxwing_deliveries_total", &[("state", state)]));
         assert_eq!((rate("delivered"), rate("deferred")), ("10.0".to_owned(), "2.0".to_owned()));
         let states: Vec<&str> = span.labels("waxwing_deliveries_total", "state").collect();
         assert_eq!(states, ["deferred", "delivered"]);
@@ -155,7 +153,7 @@ mod tests {
         let mut again = Sample::read("waxwing_deliveries_total{state=\"delivered\"} 6\n");
         again.at = after.at;
         let span = Span::between(&before, &again);
-        let rate = span.rate("waxwing_deliveries_total", ("state", "delivered"));
+        let rate = span.rate("waxwing_deliveries_total", &[("state", "delivered")]);
         assert_eq!(format!("{rate:.1}"), "3.0");
     }
 

@@ -1,7 +1,6 @@
 //! The customer of a CA: the account, orders and their proofs. What a crash may not lose is on the disk before the CA is
 //! asked to act on it.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use instant_acme::{
@@ -230,7 +229,7 @@ impl AcmeClient {
     }
 
     fn forget(&self, name: &str) -> Result<(), AcmeError> {
-        let file: PathBuf = self.data.acme()?.file(name);
+        let file = self.data.acme()?.file(name);
         // It may be gone; a file that stays is read again, and the CA says what it thinks of it.
         drop(std::fs::remove_file(file));
         Ok(())

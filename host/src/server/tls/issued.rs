@@ -3,12 +3,10 @@
 
 use std::path::PathBuf;
 
-use rustls::client::verify_server_name;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::server::ParsedCertificate;
+use rustls::pki_types::CertificateDer;
 
 use super::error::CertificateError;
-use super::pem::{Files, Loaded, Pair};
+use super::pem::{Files, Loaded, Pair, is_for};
 use super::x509;
 use crate::clock::Timestamp;
 use crate::server::data_dir::{DataDir, DataDirError};
@@ -72,11 +70,7 @@ impl Issued {
     /// Whether a client would take it for each of these names.
     #[must_use]
     pub fn covers(&self, names: &[String]) -> bool {
-        let Ok(certificate) = ParsedCertificate::try_from(&self.certificate) else { return false };
-        names.iter().all(|name| {
-            let name = ServerName::try_from(name.as_str());
-            name.is_ok_and(|name| verify_server_name(&certificate, &name).is_ok())
-        })
+        names.iter().all(|name| is_for(&self.certificate, name))
     }
 
     /// What names it to its CA: the identifier of the CA's key and the serial number.

@@ -4,8 +4,9 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use rustls::client::verify_server_name;
 use rustls::pki_types::pem::{self, PemObject};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::ParsedCertificate;
 use rustls::sign::CertifiedKey;
 use rustls::{Error, InconsistentKeys};
@@ -139,6 +140,19 @@ impl Pair {
     pub fn key_is_exposed(&self) -> bool {
         false
     }
+}
+
+impl Loaded {
+    /// Whether clients that connect to that host accept the certificate as its own.
+    pub fn names(&self, host: &str) -> bool {
+        self.key.end_entity_cert().is_ok_and(|it| is_for(it, host))
+    }
+}
+
+/// Whether clients that connect to a host accept a certificate as the host's own.
+pub(super) fn is_for(certificate: &CertificateDer<'_>, host: &str) -> bool {
+    let Ok(certificate) = ParsedCertificate::try_from(certificate) else { return false };
+    ServerName::try_from(host).is_ok_and(|it| verify_server_name(&certificate, &it).is_ok())
 }
 
 impl File {

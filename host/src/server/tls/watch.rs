@@ -2,7 +2,7 @@
 //! nothing, and by SIGHUP.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::Certificates;
 use super::error::CertificateError;
 use super::hangups::Hangups;
+use crate::server::directory;
 
 /// As long as files are being exchanged, they are not read.
 const SETTLE_TIME: Duration = Duration::from_millis(500);
@@ -128,18 +129,11 @@ fn watcher(
     // The directories, not the files: a rename and a swapped link are changes of the directory.
     let pairs = certificates.issued.iter().chain([&certificates.pair]);
     let files = pairs.flat_map(|pair| [&pair.certificate, &pair.private_key]);
-    let directories: BTreeSet<PathBuf> = files.map(|file| parent(&file.path)).collect();
+    let directories: BTreeSet<&Path> = files.map(|file| directory::of_file(&file.path)).collect();
     for directory in directories {
-        watcher.watch(&directory, RecursiveMode::NonRecursive)?;
+        watcher.watch(directory, RecursiveMode::NonRecursive)?;
     }
     Ok(watcher)
-}
-
-fn parent(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_owned(),
-        _ => PathBuf::from("."),
-    }
 }
 
 #[cfg(test)]
