@@ -46,10 +46,10 @@ impl AccountScope {
         }
     }
 
-    /// The same for what gives people a lasting hold on the account.
+    /// Refuses what gives people a lasting hold on the account also to a key that ends, or that is bound to networks.
     ///
     /// # Errors
-    /// It is such a key, or one that ends or is bound to networks.
+    /// It is such a key, or one that [`Self::for_all_of_it`] refuses.
     pub fn for_all_of_it_and_for_good(self, what: &str) -> Result<Self, Problem> {
         without_bounds(self.for_all_of_it(what)?, what)
     }

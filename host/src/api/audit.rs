@@ -1,7 +1,7 @@
 //! Writes every change over the API into the audit log: who, which operation, on what, from where.
 //!
-//! One place for all routes, so that a new one cannot be forgotten: an operation that changes nothing stands in
-//! [`CHANGES_NOTHING`]. The row is written behind the change; where that fails, the log says so.
+//! One place for all routes, so that a new one cannot be forgotten: an operation with a body that changes nothing is known
+//! to [`only_looks`], or is [`TEST`]. The row is written behind the change; where that fails, the log says so.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -14,22 +14,15 @@ use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 
+use super::maintenance::only_looks;
 use super::request_context::InAccount;
 use super::state::Api;
 use super::{openapi, request_context};
 use crate::id::AccountId;
 use crate::store::{ActorId, AuditRow};
 
-/// Operations with a body that only look, or send a test.
-const CHANGES_NOTHING: [&str; 6] = [
-    "validate_template",
-    "preview_template",
-    "test_template",
-    "impact_plugin",
-    "replayed",
-    "check_health",
-];
-
+/// A test of a template sends messages, which are their own record.
+const TEST: &str = "/v1/templates/{slug}/test";
 /// Their operations are named without the noun.
 const PLUGINS: &str = "/v1/plugins";
 /// What belongs to the server, whoever's key changes it.
@@ -58,14 +51,12 @@ pub async fn changes(
     next: Next,
 ) -> Response {
     let method = request.method().clone();
-    if matches!(method, Method::GET | Method::HEAD) {
+    let path = path.as_ref().map_or("", MatchedPath::as_str);
+    if matches!(method, Method::GET | Method::HEAD) || path == TEST || only_looks(path) {
         return next.run(request).await;
     }
-    let path = path.as_ref().map_or("", MatchedPath::as_str);
     let action = OPERATIONS.get(&(method.as_str().to_ascii_lowercase(), path.to_owned()));
-    let Some(action) = action.filter(|it| !CHANGES_NOTHING.contains(&it.as_str())) else {
-        return next.run(request).await;
-    };
+    let Some(action) = action else { return next.run(request).await };
     let parameters = parameters.ok();
     let parameter = |wanted: fn(&str) -> bool| {
         let mut all = parameters.iter().flatten();
@@ -135,13 +126,23 @@ fn operations() -> HashMap<(String, String), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::maintenance::LOOKS;
 
     #[test]
     fn what_changes_nothing_is_an_operation() {
-        let operations: Vec<String> = operations().into_values().collect();
-        assert!(operations.iter().any(|it| it == "create_key"), "{operations:?}");
-        for name in CHANGES_NOTHING {
-            assert!(operations.iter().any(|it| it == name), "there is no operation {name}");
+        let operations = operations();
+        assert!(operations.values().any(|it| it == "create_key"), "{operations:?}");
+        for end in LOOKS.into_iter().chain([TEST]) {
+            let is_there = operations.keys().any(|(_, path)| path.ends_with(end));
+            assert!(is_there, "there is no operation {end}");
+        }
+    }
+
+    #[test]
+    fn a_draft_of_each_kind_is_validated_without_a_change() {
+        for kind in ["templates", "layouts", "partials"] {
+            assert!(only_looks(&format!("/v1/{kind}/{{slug}}/validate")), "{kind}");
+            assert!(!only_looks(&format!("/v1/{kind}/{{slug}}/publish")), "{kind}");
         }
     }
 }

@@ -27,21 +27,18 @@ pub async fn alive() -> Json<Health> {
     ))]
 pub async fn ready(State(api): State<Api>) -> Result<Json<Ready>, Problem> {
     api.readiness.check(&api.store, api.clock.now()).await?;
-    Ok(Json(Ready { status: "ok", maintenance: maintenance(&api).await? }))
-}
-
-/// Read-only mode, while it is on: the server answers, and says why it takes nothing.
-async fn maintenance(api: &Api) -> Result<Option<Maintenance>, Problem> {
     let known = api.journey.accept.facts.current_maintenance().await?;
-    Ok(known.map(|it| Maintenance::new(Some(&it))))
+    // In read-only mode the server answers, and says why it takes nothing.
+    let maintenance = known.map(|it| Maintenance::new(Some(&it)));
+    Ok(Json(Ready { status: "ok", maintenance }))
 }
 
-/// The same, and what the plugins do: for whoever watches the server.
+/// Whether sends can be accepted, and what the plugins do: for whoever watches the server.
 pub async fn ready_in_detail(State(api): State<Api>) -> Result<Json<HealthInDetail>, Problem> {
-    api.readiness.check(&api.store, api.clock.now()).await?;
+    let Json(ready) = ready(State(api.clone())).await?;
     let slots = api.plugins.statuses().slots();
     let plugins = slots.iter().map(|(slot, view)| view.brief(slot)).collect();
-    Ok(Json(HealthInDetail { status: "ok", maintenance: maintenance(&api).await?, plugins }))
+    Ok(Json(HealthInDetail { ready, plugins }))
 }
 
 /// What the checks of the server's health found last, each with why it matters and what to do.

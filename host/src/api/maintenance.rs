@@ -20,8 +20,8 @@ use crate::management::maintenance::{InvalidReason, reason, switch_on};
 use crate::store::{self, MaintenanceDelivery};
 
 const PATH: &str = "/v1/maintenance";
-/// What a request with a body may do all the same: it shows something and changes nothing.
-const SHOWS: [&str; 5] =
+/// The ends of the paths of requests that are no GET and only look.
+pub const LOOKS: [&str; 5] =
     ["/validate", "/preview", "/impact", "/v1/decisions/{id}/replay", "/v1/health/check"];
 
 /// Whether the server takes messages and changes now.
@@ -84,12 +84,17 @@ fn hold_delivery(api: &Api, known: Option<&store::Maintenance>) {
     api.due.notify_one();
 }
 
+/// Whether a request to a path changes nothing, whatever its method is.
+pub fn only_looks(path: &str) -> bool {
+    LOOKS.iter().any(|end| path.ends_with(end))
+}
+
 /// Refuses changes in read-only mode. Sends are refused by the journey.
 pub async fn refuse_changes(State(api): State<Api>, request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD)
         && path != PATH
-        && !SHOWS.iter().any(|end| path.ends_with(end));
+        && !only_looks(path);
     if !changes {
         return next.run(request).await;
     }

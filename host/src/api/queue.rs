@@ -1,5 +1,5 @@
-//! `/v1/queue`: for whom mail waits, why, and its release after a restore, for the operator; `/v1/messages/{id}/why` says of an account's own message what its
-//! holder can know and do.
+//! `/v1/queue`: for whom mail waits, why, and its release after a restore, for the operator; `/v1/messages/{id}/why` says of
+//! an account's own message what its holder can know and do.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -137,7 +137,7 @@ pub async fn retry(
     Ok(Json(RetriedDestination { domain, retried }))
 }
 
-/// The same for whoever may do so. Answers how many.
+/// Makes all deferred messages of a lane due now; the caller has checked that this may be done. Answers how many.
 pub async fn retry_destination(api: &Api, lane: &str) -> Result<u64, StoreError> {
     let wanted = RetryFilter { account: None, domain: Some(lane.to_owned()) };
     let retried = api.store.retry_all(&wanted, api.clock.now()).await?;
@@ -191,7 +191,7 @@ pub async fn why_message(
 }
 
 /// The lane of a domain as the queue writes it: A-labels in lower case. Mail of test keys and sandbox domains is in
-/// the lane `sandbox`, whatever its recipient. None of what is no recipient domain.
+/// the lane `sandbox`, whatever its recipient. Answers none where `domain` is no recipient domain.
 pub fn lane_of(domain: &str) -> Option<String> {
     let bare = domain.strip_suffix('.').unwrap_or(domain);
     if bare.eq_ignore_ascii_case("sandbox") {

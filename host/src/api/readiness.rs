@@ -33,7 +33,7 @@ enum Ready {
 }
 
 impl Readiness {
-    /// Of a node that others count on for a time only.
+    /// The readiness of a node, which ends with the time for which its membership was renewed last.
     #[must_use]
     pub fn of_node(membership: Arc<Membership>) -> Self {
         Self { membership, ..Self::default() }

@@ -17,7 +17,7 @@ use crate::journey::accept::submission::{Labels, Raw, Submission};
 use crate::mail::raw::RawMessage;
 use crate::message::address::EmailAddress;
 use crate::message::channel::Channel;
-use crate::people::{MAX_MEMBERS, Secret};
+use crate::people::{Invited, MAX_MEMBERS, Secret};
 use crate::store::StoreError;
 use crate::store::records::Acceptance;
 use crate::trace::Arrival;
@@ -35,7 +35,7 @@ pub enum SystemEmail<'a> {
         role: Role,
         link: &'a Secret,
     },
-    /// For somebody who has a log-in, or an invitation to another account. It has no secret.
+    /// For somebody who has a log-in, or an invitation to another account. The e-mail has no secret.
     WaitingInvitation {
         /// None where a program invites.
         by: Option<&'a EmailAddress>,
@@ -48,7 +48,7 @@ pub enum SystemEmail<'a> {
     FirstPassword {
         link: &'a Secret,
     },
-    /// A health check has turned.
+    /// A health check fails, or fails no more.
     Health {
         subject: &'a str,
         text: &'a str,
@@ -74,7 +74,16 @@ pub enum MailError {
     Store(#[from] StoreError),
 }
 
-impl SystemEmail<'_> {
+impl<'a> SystemEmail<'a> {
+    /// The invitation with its link, where there is one.
+    pub fn of_invitation(invited: &'a Invited, by: Option<&'a EmailAddress>) -> Self {
+        let role = invited.role;
+        match &invited.link {
+            Some(link) => Self::Invitation { by, role, link },
+            None => Self::WaitingInvitation { by, role },
+        }
+    }
+
     fn subject(&self) -> &str {
         match self {
             Self::Invitation { .. }
@@ -133,7 +142,7 @@ impl SystemEmail<'_> {
 }
 
 impl Api {
-    /// Sends an e-mail with a link.
+    /// Sends a system e-mail.
     pub async fn mail(&self, to: &EmailAddress, letter: &SystemEmail<'_>) -> Result<(), MailError> {
         let mailer = self.mailer.as_ref().ok_or(MailError::NotConfigured)?;
         let accept = &self.journey.accept;

@@ -96,7 +96,7 @@ impl Deref for Api {
     }
 }
 
-/// With what the server sends.
+/// With what the server sends e-mails of its own.
 #[derive(Clone)]
 pub struct Mailer {
     /// An API key; never shown.

@@ -160,20 +160,16 @@ async fn told(
     scope: &AccountScope,
     invited: Invited,
 ) -> Result<TeamInvitation, Problem> {
-    let Invited { user, role, link } = invited;
-    let row = api.people.member(scope.account, user.id).await.map_err(refused)?;
+    let row = api.people.member(scope.account, invited.user.id).await.map_err(refused)?;
     let mut invitation =
         TeamInvitation { member: shown(api, row).await?, mailed: false, path: None };
-    let letter = match &link {
-        Some(link) => SystemEmail::Invitation { by: None, role, link },
-        None => SystemEmail::WaitingInvitation { by: None, role },
-    };
-    let Err(error) = api.mail(&user.email, &letter).await else {
+    let letter = SystemEmail::of_invitation(&invited, None);
+    let Err(error) = api.mail(&invited.user.email, &letter).await else {
         invitation.mailed = true;
         return Ok(invitation);
     };
     invitation.member.warnings.push(error.to_string());
-    let Some(link) = link else { return Ok(invitation) };
+    let Invited { user, link: Some(link), .. } = invited else { return Ok(invitation) };
     let is_shown = match scope.grantor() {
         Grantor::Operator(_) | Grantor::Machine => true,
         Grantor::Holder(_) | Grantor::Person(_) => {

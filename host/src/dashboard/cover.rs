@@ -1,4 +1,4 @@
-//! What surrounds a page without the side bar: those of guests, and the question for the password.
+//! What surrounds a page without the side bar: a page for guests, or the question for the password.
 
 use super::assets;
 use super::theme::Theme;

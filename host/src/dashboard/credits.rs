@@ -147,7 +147,7 @@ async fn credits_page(
     let name = row.account.plan.name.clone();
     let terms = terms_of(dashboard, &row);
     let own_low = row.account.credits_low;
-    let servers = dashboard.settings.value("credits", "low");
+    let servers = api.settings.value("credits", "low");
     let count = |it: u64| number(i64::try_from(it).unwrap_or(i64::MAX));
     let or = |it: Option<u64>, none: &str| it.map_or_else(|| none.to_owned(), count);
     Ok(CreditsPage {

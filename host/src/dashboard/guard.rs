@@ -204,7 +204,8 @@ impl Visitor {
         StepUpPage::new(self.guest.theme, self.secret.form_token(), self.person.user.has_factor)
     }
 
-    /// Takes the password that a form of [`Self::step_up_page`] brings, out of it, and the code.
+    /// Takes the password and the code that [`Self::step_up_page`] has asked for out of a form, and checks them. A form without
+    /// a password passes.
     async fn verify(&mut self, dashboard: &Dashboard, form: &mut Form) -> Result<(), Failure> {
         let Some(password) = form.take(step_up::PASSWORD) else { return Ok(()) };
         let code = form.take(step_up::CODE).unwrap_or_default();

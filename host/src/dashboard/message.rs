@@ -138,11 +138,12 @@ pub async fn show(
     let now = dashboard.api.clock.now();
     let details = dashboard.api.store.message(row.id).await?;
     let content = messages::content(&dashboard.api.store, &row).await?;
+    let content_days = dashboard.api.settings.value("retention", "content_days");
     let further = Further {
         content: content.map(|raw| Content::of(&raw)),
         deliveries: messages::deliveries(&dashboard.api.store, &row, &details.events).await?,
         was_for_the_world: was_for_the_world(&dashboard, &row).await?,
-        content_days: dashboard.settings.value("retention", "content_days").unwrap_or_default(),
+        content_days: content_days.unwrap_or_default(),
     };
     let frame = Frame::of(&dashboard, &visitor, Place::Messages).await?;
     let shown = MessagePage::of(frame, details, further, now);

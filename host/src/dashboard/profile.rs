@@ -82,13 +82,11 @@ async fn profile(dashboard: &Dashboard, visitor: &Visitor) -> Result<ProfilePage
     let now = dashboard.people.clock.now();
     let sessions = store.sessions(person.user.id, now).await?;
     let this = person.session.id;
+    let codes = store.recovery_codes_left(person.user.id).await?;
     Ok(ProfilePage {
         sessions: sessions.into_iter().rev().map(|row| SessionLine::of(row, this, now)).collect(),
         has_factor: person.user.has_factor,
-        codes_left: {
-            let left = store.recovery_codes_left(person.user.id).await?;
-            counted(left.into(), "recovery code is", "recovery codes are")
-        },
+        codes_left: counted(codes.into(), "recovery code is", "recovery codes are"),
         frame: Frame::of(dashboard, visitor, Place::Profile).await?,
         fault: None,
     })
@@ -182,7 +180,7 @@ pub async fn ask_password(visitor: Visitor, uri: Uri) -> Result<Response, Failur
     visitor.step_up_page().leading_to(next).answer(StatusCode::OK)
 }
 
-/// The guard has taken the password before: this leads on.
+/// Leads on: where this begins, [`Submitted`] has checked the password.
 pub async fn step_up(
     State(dashboard): State<Dashboard>,
     sent: Submitted,

@@ -5,7 +5,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::api::Api;
-use crate::management::settings::Settings;
 use crate::people::People;
 
 /// What the pages need.
@@ -18,8 +17,6 @@ pub struct DashboardParts {
     pub people: Arc<People>,
     /// Where programs hand mail in over SMTP, for the settings that a new key is shown with.
     pub smtp: SmtpSettings,
-    /// What operators see.
-    pub settings: Settings,
 }
 
 /// Where programs hand mail in over SMTP.

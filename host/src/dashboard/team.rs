@@ -153,12 +153,8 @@ async fn told(
     visitor: &Visitor,
     invited: &Invited,
 ) -> Result<Response, Failure> {
-    let Invited { user, role, link } = invited;
-    let (by, role) = (Some(&visitor.person.user.email), *role);
-    let letter = match link {
-        Some(link) => SystemEmail::Invitation { by, role, link },
-        None => SystemEmail::WaitingInvitation { by, role },
-    };
+    let Invited { user, link, .. } = invited;
+    let letter = SystemEmail::of_invitation(invited, Some(&visitor.person.user.email));
     let Err(error) = dashboard.api.mail(&user.email, &letter).await else {
         return Ok(to("/app/team?done=invited"));
     };

@@ -303,7 +303,7 @@ pub async fn save(
     let place = place(visitor, &slug)?;
     let (authoring, editor) = (&dashboard.api.authoring, Editor::sent(form)?);
     let row = authoring.find(&place).await.map_err(failed)?;
-    // Another one than the form was read with, where its author has seen that, too.
+    // The author has seen the edition that the form was read with, or the later one that `over` names.
     let seen = if form.has("over") { form.get("over").parse().ok() } else { Some(editor.edition) };
     let seen = seen.ok_or_else(|| Failure::Invalid("The form names no edition.".to_owned()))?;
     let saved = match editor.source(&row) {

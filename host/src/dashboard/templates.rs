@@ -40,7 +40,7 @@ pub struct Drafted {
     _memory: Memory,
 }
 
-/// Who wrote a draft or published a version. A page that writes it says whether that is a key.
+/// Who wrote a draft or published a version. On a page, a badge stands behind the name of a key.
 #[derive(Debug, Clone, Template)]
 #[template(
     source = r#"{{ name }}{% if is_key %} <span class="badge off">key</span>{% endif %}"#,

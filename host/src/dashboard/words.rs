@@ -107,7 +107,7 @@ pub fn counted(count: u64, one: &str, several: &str) -> String {
     format!("{shown} {}", plural(count, one, several))
 }
 
-/// The same; none of nothing.
+/// A number of things, as in [`counted`]; none for 0.
 pub fn counted_if_any(count: u64, one: &str, several: &str) -> Option<String> {
     (count > 0).then(|| counted(count, one, several))
 }

@@ -12,7 +12,7 @@ use crate::store::{ActorId, AuditRow, Store, StoreError};
 const BATCH_ROWS: u32 = 250;
 const BATCHES: usize = 8;
 
-/// Some of a log.
+/// A page of the log.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Newest first, with their numbers.
@@ -24,7 +24,7 @@ pub struct Found {
 }
 
 /// Changes of an account, or of the whole server, before the number `before`: those whose actor, action or subject has
-/// `text` in it, in either case of its letters, or that came from that address. All where it is empty.
+/// `text` in it, upper and lower case alike, or that came from the address `text`. All changes where `text` is empty.
 ///
 /// # Errors
 /// The database failed.

@@ -25,8 +25,8 @@ pub struct Released {
     pub canceled: u64,
 }
 
-/// Ends the hold of delivery; none where there is none. Whoever calls wakes the worker. Where it fails, delivery stays
-/// held, and a repetition does the rest.
+/// Ends the hold of delivery; answers none where delivery is not held. The caller wakes the worker. Where this fails,
+/// delivery stays held, and another call does the rest.
 pub async fn release(
     store: &Store,
     old_mail: OldMail,

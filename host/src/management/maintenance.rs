@@ -27,7 +27,7 @@ pub fn reason(text: &str) -> Result<String, InvalidReason> {
     Ok(text.to_owned())
 }
 
-/// Switches it on, or gives another reason where it is on: since when it is on stays.
+/// Switches read-only mode on. Where it is on already, it keeps its beginning, and its reason and its delivery change.
 pub async fn switch_on(
     store: &Store,
     reason: String,

@@ -21,7 +21,7 @@ impl Setting {
     }
 }
 
-/// All of them. A reload replaces them.
+/// All settings. A reload replaces them.
 #[derive(Debug, Clone, Default)]
 pub struct Settings(Arc<ArcSwap<Vec<Setting>>>);
 
@@ -30,7 +30,7 @@ impl Settings {
         self.0.store(Arc::new(settings));
     }
 
-    /// One of them.
+    /// The value of one setting.
     #[must_use]
     pub fn value(&self, section: &str, key: &str) -> Option<String> {
         let all = self.0.load();

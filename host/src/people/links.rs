@@ -26,7 +26,7 @@ pub struct OneTimeLink {
     pub purpose: LinkPurpose,
     /// None for a set-up.
     pub user: Option<PersonRow>,
-    /// The account that the link invites to, where the person is not taken off it meanwhile.
+    /// The account that the link invites to; none where that invitation was withdrawn meanwhile.
     pub place: Option<MembershipRow>,
     pub expires_at: Timestamp,
 }

@@ -75,7 +75,7 @@ impl People {
         Ok(LoggedIn::SecondStep(secret))
     }
 
-    /// Whom address and password name.
+    /// The user with that address and that password.
     async fn user_with(
         &self,
         email: &str,
@@ -102,7 +102,7 @@ impl People {
         self.begin(&user, from).await
     }
 
-    /// Whom the right code logs in; it uses the step up.
+    /// The user whom the right code logs in. The step cannot be taken again.
     async fn user_of_step(&self, step: &str, code: &str) -> Result<PersonRow, LogInError> {
         let now = self.clock.now();
         let step: Secret = step.parse().map_err(|_| LogInError::Over)?;
@@ -203,8 +203,9 @@ impl People {
         if is_right { Ok(()) } else { Err(LogInError::Wrong) }
     }
 
-    /// Takes from the bucket before a guess is compared, so that guesses at one time are not more than it holds, and gives
-    /// back what was no wrong guess. That is this one place and no other: a right password forgives no earlier guess.
+    /// Counts a guess of a password or of a code. It is taken from the bucket before it is compared, so that no more guesses
+    /// than the bucket holds are compared at one time, and is given back unless it was wrong. A right password gives back
+    /// no earlier guess.
     async fn counted<T>(
         &self,
         from: &Origin,

@@ -1,5 +1,5 @@
-//! Passwords: argon2id, off the threads that serve requests, and a bounded number at one time. Whoever sends many at one
-//! time waits behind the own ones: of each address one is in the queue for all.
+//! Passwords: argon2id, off the threads that serve requests, and a bounded number at one time. Of each address one password
+//! waits in the queue of all addresses, so whoever sends many at one time delays no others.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -19,9 +19,9 @@ const SALT_BYTES: usize = 16;
 /// Each takes 19 MiB and a core for some 60 ms.
 const MAX_PARALLEL_HASHES: usize = 2;
 /// Passwords of one address that are compared or wait at one time. A further one is refused at once: an attack does not
-/// grow the queue, and an office behind one address logs in.
+/// make the queue longer, and an office behind one address can log in.
 const MAX_HASHES_OF_ADDRESS: u32 = 8;
-/// For a place among them.
+/// How long a password waits to be hashed.
 const HASH_WAIT: Duration = Duration::from_secs(10);
 const MIN_PASSWORD_CHARS: usize = 12;
 const MAX_PASSWORD_BYTES: usize = 256;
@@ -32,7 +32,7 @@ const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$d2F4d2luZyBub2JvZHkhIQ\
 
 #[derive(Debug, Clone)]
 pub struct Passwords {
-    /// The places of those that are hashed now, in the order in which they were asked for.
+    /// Places for the passwords that are hashed now, given in the order in which they are asked for.
     hashes: Arc<Semaphore>,
     queues: Arc<Queues>,
 }
@@ -44,7 +44,7 @@ struct Queues(Mutex<HashMap<IpAddr, Queue>>);
 #[derive(Debug)]
 struct Queue {
     length: u32,
-    /// Held by the one of the address that waits with all others, or is hashed.
+    /// Held by the one password of this address that waits in the queue of all addresses, or is hashed.
     turn: Arc<Semaphore>,
 }
 

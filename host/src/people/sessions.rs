@@ -113,7 +113,7 @@ fn accepted(memberships: &[MembershipRow]) -> impl DoubleEndedIterator<Item = &M
 
 /// The account that a log-in opens; the one that was opened first where none was used yet.
 fn last_used(memberships: &[MembershipRow]) -> Option<&MembershipRow> {
-    // Of several that are equal the last one is answered: from behind, that is the oldest account.
+    // Of several equal ones `max_by_key` answers the last: from behind, that is the oldest account.
     accepted(memberships).rev().max_by_key(|it| it.used_at)
 }
 

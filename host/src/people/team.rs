@@ -102,7 +102,7 @@ impl People {
         Ok(invited)
     }
 
-    /// Invites somebody to an account; whoever calls this may do so, and records the change.
+    /// Invites somebody to an account. The caller has checked that this may be done, and records the change.
     pub async fn invite_into(
         &self,
         account: AccountId,
@@ -151,7 +151,7 @@ impl People {
         Ok(invited)
     }
 
-    /// Invites a pending person of an account once more; whoever calls this may do so, and records the change.
+    /// Invites a pending person of an account once more. The caller has checked that this may be done, and records the change.
     pub async fn invite_again_into(
         &self,
         account: AccountId,
@@ -197,7 +197,7 @@ impl People {
         Ok(())
     }
 
-    /// Gives somebody of an account another role; whoever calls this may do so, and records the change.
+    /// Gives somebody of an account another role. The caller has checked that this may be done, and records the change.
     pub async fn change_role_in(
         &self,
         account: AccountId,
@@ -222,7 +222,7 @@ impl People {
         Ok(())
     }
 
-    /// Takes somebody out of an account; whoever calls this may do so, and records the change.
+    /// Takes somebody out of an account. The caller has checked that this may be done, and records the change.
     pub async fn remove_from(
         &self,
         account: AccountId,

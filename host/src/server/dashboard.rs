@@ -9,7 +9,6 @@ use crate::api::{Api, Mailer};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::dashboard::state::{Dashboard, DashboardParts, SmtpSettings};
-use crate::management::settings::Settings;
 use crate::people::{Passwords, People};
 use crate::store::Store;
 use crate::store::seal::{Purpose, Seal};
@@ -36,7 +35,6 @@ pub fn dashboard(
     api: &Api,
     people: &Arc<People>,
     (starttls, tls): (&[SocketAddr], &[SocketAddr]),
-    settings: &Settings,
 ) -> Dashboard {
     Dashboard::from(DashboardParts {
         api: api.clone(),
@@ -46,7 +44,6 @@ pub fn dashboard(
             starttls: starttls.first().copied(),
             tls: tls.first().copied(),
         },
-        settings: settings.clone(),
     })
 }
 

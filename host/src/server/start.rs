@@ -276,7 +276,7 @@ async fn start_parts(
         membership: Arc::clone(membership),
     };
     core.start("health", alerts.run(stop_core.clone()));
-    let dashboard = dashboard::dashboard(config, &api, &people, submission, &settings);
+    let dashboard = dashboard::dashboard(config, &api, &people, submission);
     let for_https = |tls: Arc<_>| acme::server_config(&tls, &config.acme, &challenges);
     let tls = relay.tls().map(for_https);
     let beside = http::Beside {

@@ -26,12 +26,11 @@ pub struct Ready {
     pub maintenance: Option<Maintenance>,
 }
 
-/// The same, and what the plugins do.
+/// That sends can be accepted, and what the plugins do.
 #[derive(Serialize)]
 pub struct HealthInDetail {
-    pub status: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub maintenance: Option<Maintenance>,
+    #[serde(flatten)]
+    pub ready: Ready,
     pub plugins: Vec<SlotHealth>,
 }
 

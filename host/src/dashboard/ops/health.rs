@@ -15,7 +15,7 @@ use crate::health::{Finding, State as HealthState};
 use crate::management::settings::Setting;
 use crate::store::{NodeRow, NodeState};
 
-/// One check.
+/// What one check found.
 #[derive(Debug)]
 struct Line {
     badge: (&'static str, &'static str, &'static str),
@@ -38,7 +38,7 @@ struct HealthPage {
     /// How many checks found a fault.
     faults: usize,
     checks: Vec<Line>,
-    /// When they were made.
+    /// When the checks were made.
     made: When,
     version: &'static str,
     /// Empty where one server has the database for itself.
@@ -79,7 +79,7 @@ pub async fn show(
         made: When::of(report.at, now),
         version: env!("CARGO_PKG_VERSION"),
         nodes: nodes.into_iter().map(|row| Node::new(row, now)).collect(),
-        sections: by_section(&dashboard.settings.all()),
+        sections: by_section(&dashboard.api.settings.all()),
         frame: Frame::of(&dashboard, &visitor, Place::OpsHealth).await?,
     })
 }

@@ -95,7 +95,7 @@ struct ActiveView {
     micros: String,
     trapped: u64,
     gave_up: String,
-    /// As in `2 inputs`, which made it trap; none where none did.
+    /// As in `2 inputs`: those that made it trap; none where there are none.
     inputs: Option<String>,
     on_failure: &'static str,
     settings: Vec<SettingLine>,
