@@ -154,9 +154,9 @@ async fn a_database_that_stood_still_ends_no_node_that_lives() {
     let fixture = with_a_message().await;
     let (store, first, other) = (&fixture.store, node("first"), node("other"));
     register(store, &first, HOUR).await;
-    register(store, &other, HOUR).await;
     let (_, held) = renew(store, &first).await;
     let leases = lease_by(store, &first, &held).await;
+    register(store, &other, HOUR).await;
     let all = sql("UPDATE nodes SET seen_until = 0");
     assert_eq!(all.run(&store.db.writer).await.expect("written"), 2);
 
