@@ -284,10 +284,7 @@ async fn write_usage(
     accepted: &[Accepted<'_>],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let mut sent: BTreeMap<AccountId, i64> = BTreeMap::new();
-    for row in accepted {
-        *sent.entry(row.account).or_default() += 1;
-    }
+    let sent = counted(accepted.iter().map(|row| row.account));
     inserts(
         "-- commit: usage
          INSERT INTO usage (day, account_id, sent)",
@@ -305,12 +302,10 @@ async fn write_template_usage(
     accepted: &[Accepted<'_>],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let mut sent: BTreeMap<(AccountId, &str), i64> = BTreeMap::new();
-    for row in accepted {
-        if let Some(TemplateRevision { slug, revision: 1.. }) = &row.message.template {
-            *sent.entry((row.account, slug.as_str())).or_default() += 1;
-        }
-    }
+    let sent = counted(accepted.iter().filter_map(|row| match &row.message.template {
+        Some(TemplateRevision { slug, revision: 1.. }) => Some((row.account, slug.as_str())),
+        _ => None,
+    }));
     inserts(
         "-- commit: usage of templates
          INSERT INTO template_usage (day, account_id, slug, sent)",
@@ -319,4 +314,17 @@ async fn write_template_usage(
     )
     .run(tx)
     .await
+}
+
+/// How often each key comes, in the order of the keys. A group has few accounts: a sorted list takes less memory than a
+/// map does.
+fn counted<K: Ord>(keys: impl Iterator<Item = K>) -> Vec<(K, i64)> {
+    let mut counts: Vec<(K, i64)> = Vec::new();
+    for key in keys {
+        match counts.binary_search_by(|(known, _)| known.cmp(&key)) {
+            Ok(at) => counts[at].1 += 1,
+            Err(at) => counts.insert(at, (key, 1)),
+        }
+    }
+    counts
 }
