@@ -2,10 +2,10 @@
 //! them, `serve` starts.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::process::{Child, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 use waxwing_dns::DnsServer;
@@ -108,6 +108,31 @@ async fn an_empty_machine_gets_a_configuration_and_sees_its_records() {
     let [differing] = differing[..] else { unreachable!("one differs: {found}") };
     assert_eq!((text(differing, "name"), text(differing, "type")), (HOST, "TXT"));
     assert!(text(differing, "advice").contains("SPF"), "{differing}");
+}
+
+#[test]
+fn at_a_terminal_a_mistake_is_asked_for_again_and_nothing_is_written_before_a_yes() {
+    let home = tempfile::tempdir().expect("a directory");
+    let file = home.path().join("waxwing.toml");
+    let answers = "not a name\nmail.example.net\nops@example.net\n\ny\n";
+    let at_terminal = |confirmed: &str| {
+        let line = "\"$WAXWING\" init --address 192.0.2.25 --config \"$FILE\"";
+        let mut script = Command::new("script");
+        script.args(["--quiet", "--return", "--echo", "never", "--command", line, "/dev/null"]);
+        script.env("WAXWING", waxwing().get_program()).env("FILE", &file);
+        script.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut terminal = script.spawn().expect("util-linux has `script`");
+        let mut input = terminal.stdin.take().expect("piped");
+        input.write_all(format!("{answers}{confirmed}\n").as_bytes()).expect("typed");
+        drop(input);
+        let output = terminal.wait_with_output().expect("it ends");
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (written, said) = at_terminal("no");
+    assert!(!written && said.contains("nothing was written") && !file.exists(), "{said}");
+    assert_eq!(said.matches("Public name of this machine").count(), 2, "asked again: {said}");
+    let (written, said) = at_terminal("yes");
+    assert!(written && said.contains("IN MX 10 mail.example.net") && file.exists(), "{said}");
 }
 
 #[test]

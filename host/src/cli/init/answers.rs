@@ -118,8 +118,9 @@ impl Flags {
             self.email = Some(questions.ask(question, parsed)?);
         }
         if self.route.is_none() {
-            let question = "How messages leave: direct (to the recipients' servers), or smarthost";
-            self.route = Some(questions.ask(question, |it| RouteArg::from_str(it, true))?);
+            let question =
+                "How messages leave: direct (to the recipients' servers) or smarthost [direct]";
+            self.route = Some(questions.ask(question, route)?);
         }
         if self.route == Some(RouteArg::Smarthost) && self.smarthost.is_none() {
             let question = "Smarthost, as in smtp.example.com:587";
@@ -215,6 +216,15 @@ impl FromStr for HostAndPort {
         }
         Ok(Self { host: host.to_owned(), port })
     }
+}
+
+/// An empty answer takes the default that the question shows.
+fn route(text: &str) -> Result<RouteArg, String> {
+    if text.is_empty() {
+        return Ok(RouteArg::Direct);
+    }
+    RouteArg::from_str(text, true)
+        .map_err(|_| format!("{text:?} is neither direct nor smarthost"))
 }
 
 fn parsed<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {

@@ -23,10 +23,11 @@ fn filled(mut flags: Flags, typed: &str) -> (io::Result<()>, Flags, String) {
 #[test]
 fn what_is_missing_is_asked_for_until_it_can_be_used() {
     let given = flags(&["--address", "192.0.2.25", "--hostname", "mail.example.net"]);
-    let typed = "nobody\nops@example.net\nSMARTHOST\nsmtp.example.com:465\nwaxwing\nno\n";
+    let typed = "nobody\nops@example.net\ndirectly\nSMARTHOST\nsmtp.example.com:465\nwaxwing\nno\n";
     let (outcome, flags, said) = filled(given, typed);
     outcome.expect("answered");
     assert!(said.contains("the address has no @") && !said.contains("Public name"), "{said}");
+    assert!(said.contains("\"directly\" is neither direct nor smarthost"), "{said}");
     let file = Path::new("/etc/waxwing/waxwing.toml");
     let answers = Answers::of(flags, file).expect("nothing is missing");
     let Route::Smarthost { server, login: Some(login) } = &answers.route else {
@@ -36,6 +37,15 @@ fn what_is_missing_is_asked_for_until_it_can_be_used() {
     assert_eq!(login.password_file, Path::new("/etc/waxwing/smarthost.password"));
     let Certificate::Files(folder) = &answers.certificate else { unreachable!("not agreed") };
     assert_eq!(folder, Path::new("/etc/waxwing/tls"));
+}
+
+#[test]
+fn no_answer_takes_the_route_that_the_question_shows() {
+    let given = flags(&["--address", "192.0.2.25", "--hostname", "mail.example.net"]);
+    let (outcome, flags, said) = filled(given, "ops@example.net\n\nyes\n");
+    outcome.expect("answered");
+    assert!(said.contains("[direct]"), "{said}");
+    assert_eq!((flags.route, flags.agree_to_terms), (Some(RouteArg::Direct), true));
 }
 
 #[test]
