@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::net::UnixDatagram;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -118,14 +118,14 @@ fn the_unit_is_sound_and_tight(root: &Path) {
 }
 
 #[test]
-fn the_file_system_of_the_image_is_enough_to_send() {
-    if !Need::Root.is_met("the server is not started in the file system of its image") {
+fn what_the_image_holds_is_enough_to_send() {
+    if !Need::Buildah.is_met("no image is built, and no server is started in one") {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let root = folder.path().join("root");
     let script = workspace().join("host/packaging/root");
-    succeeds(Command::new(script).arg(binary()).arg(&root));
+    succeeds(Command::new(script).arg(binary()).arg(folder.path().join("root")));
+    let root = files_of_the_image(folder.path());
     let mut dev = Command::new("chroot");
     dev.args(["--userspec=65532:65532"]).arg(&root).args(["/usr/bin/waxwing", "dev", "--json"]);
     dev.args(["--data-dir", "/var/lib/waxwing/dev", "--http", "127.0.0.1:0"]);
@@ -146,6 +146,21 @@ fn the_file_system_of_the_image_is_enough_to_send() {
     let answer: Value =
         serde_json::from_str(&succeeds(send.arg(message.to_string()))).expect("JSON");
     assert_eq!(answer["success"], true, "{answer}");
+}
+
+/// Builds the image beside `root`, and a container of it. Answers the directory of the container's files.
+fn files_of_the_image(folder: &Path) -> PathBuf {
+    let buildah = |arguments: &[&str]| {
+        let mut command = Command::new("buildah");
+        command.current_dir(folder).env("STORAGE_DRIVER", "vfs");
+        command.args(["--root", "store", "--runroot", "run"]).args(arguments);
+        succeeds(&mut command).trim().to_owned()
+    };
+    let file = workspace().join("host/packaging/Containerfile");
+    let file = file.to_str().expect("a path in UTF-8");
+    buildah(&["build", "--quiet", "--file", file, "--tag", "waxwing", "."]);
+    let container = buildah(&["from", "--pull-never", "localhost/waxwing"]);
+    folder.join(buildah(&["mount", &container]))
 }
 
 /// A process that ends with the test.

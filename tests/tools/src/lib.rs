@@ -23,6 +23,8 @@ pub use python::{python, run_python};
 /// Something on the machine that the tests cannot bring along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
+    /// buildah as root, and curl.
+    Buildah,
     /// A Chromium that Playwright can drive.
     Chromium,
     /// curl, with SMTP.
@@ -51,8 +53,6 @@ pub enum Need {
     Python,
     /// Python 3 that can make virtual environments.
     PythonVenv,
-    /// The rights of root, and curl.
-    Root,
     /// Ruby with its standard library.
     Ruby,
     /// The right to mount a tmpfs.
@@ -82,6 +82,11 @@ impl Need {
 
     fn probes(self) -> &'static [&'static [&'static str]] {
         match self {
+            Self::Buildah => &[
+                &["buildah", "--version"],
+                &["sh", "-c", "test \"$(id -u)\" = 0"],
+                &["curl", "--version"],
+            ],
             Self::Chromium => &[&["chromium", "--version"]],
             Self::Curl => &[&["curl", "--version"]],
             Self::Debian => &[&["dpkg-deb", "--version"], &["systemd-analyze", "--version"]],
@@ -91,7 +96,6 @@ impl Need {
             Self::OpenSsl => &[&["openssl", "version"]],
             Self::Pebble => &[&["pebble", "-h"]],
             Self::Php => &[&["php", "-r", "exit(extension_loaded('curl') ? 0 : 1);"]],
-            Self::Root => &[&["sh", "-c", "test \"$(id -u)\" = 0"], &["curl", "--version"]],
             Self::Ruby => &[&["ruby", "-e", "require 'json'; require 'net/http'"]],
             Self::Postfix => &[
                 &["/usr/sbin/postconf", "-d", "mail_version"],
@@ -117,6 +121,7 @@ impl Need {
 
     fn reason(self) -> &'static str {
         match self {
+            Self::Buildah => "buildah or curl is not installed, or the tests do not run as root",
             Self::Chromium => "chromium is not installed",
             Self::Curl => "curl is not installed",
             Self::Debian => "dpkg-deb or systemd-analyze is not installed",
@@ -126,7 +131,6 @@ impl Need {
             Self::OpenSsl => "openssl is not installed",
             Self::Pebble => "pebble is not installed",
             Self::Php => "php with its extension curl is not installed",
-            Self::Root => "the tests do not run as root, or curl is not installed",
             Self::Ruby => "ruby is not installed",
             Self::Postfix => "Postfix with SASL is not installed, or the tests do not run as root",
             Self::Postgres => "the binaries of a PostgreSQL server are not installed",
@@ -141,8 +145,9 @@ impl Need {
     /// The Debian packages that bring it.
     fn packages(self) -> &'static [&'static str] {
         match self {
+            Self::Buildah => &["buildah", "curl"],
             Self::Chromium => &["chromium"],
-            Self::Curl | Self::Root => &["curl"],
+            Self::Curl => &["curl"],
             Self::Debian => &["systemd"],
             Self::Go => &["golang-go"],
             Self::Msmtp => &["msmtp"],
