@@ -152,7 +152,7 @@ fn what_the_image_holds_is_enough_to_send() {
 fn files_of_the_image(folder: &Path) -> PathBuf {
     let buildah = |arguments: &[&str]| {
         let mut command = Command::new("buildah");
-        command.current_dir(folder).env("STORAGE_DRIVER", "vfs");
+        command.current_dir(folder).args(["--storage-driver", "vfs"]);
         command.args(["--root", "store", "--runroot", "run"]).args(arguments);
         succeeds(&mut command).trim().to_owned()
     };
