@@ -88,7 +88,7 @@ impl Frame {
             script: assets::page(),
             theme: visitor.guest.theme,
             place,
-            form: visitor.secret.form_token(),
+            form: visitor.form_token(),
             once: Secret::random().reveal(),
             path: visitor.guest.path.clone(),
             email: person.user.email.to_string(),

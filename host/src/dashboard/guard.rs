@@ -164,6 +164,27 @@ impl Visitor {
         self.membership().map(|it| it.role)
     }
 
+    /// What each form of the session's pages carries: that it comes from one of them, and the account that the page showed.
+    pub fn form_token(&self) -> String {
+        let account = self.person.membership.as_ref().map(|it| it.account.to_string());
+        format!("{}.{}", self.secret.form_token(), account.unwrap_or_default())
+    }
+
+    /// Refuses a form that does not come from a page of the session, or whose page showed another account than the session
+    /// does now. What belongs to the person, or to the server, is the same whatever account is shown.
+    pub fn must_have_sent(&self, form: &Form) -> Result<(), Failure> {
+        let (token, account) = form.get("form").split_once('.').unwrap_or_default();
+        if !self.secret.is_form_token(token) {
+            return Err(Failure::ForeignForm);
+        }
+        let shown = self.person.membership.as_ref();
+        let is_shown = shown.is_none_or(|it| it.account.to_string() == account);
+        if is_shown || !is_of_account(&self.guest.path) {
+            return Ok(());
+        }
+        Err(Failure::OtherAccount(shown.map(|it| it.account_name.clone()).unwrap_or_default()))
+    }
+
     /// Whether the account that the session shows is suspended. The API then answers nothing at all; the pages only show.
     pub fn is_suspended(&self) -> bool {
         self.person.membership.as_ref().is_some_and(|it| it.is_suspended)
@@ -201,7 +222,7 @@ impl Visitor {
 
     /// The question for the password.
     pub fn step_up_page(&self) -> StepUpPage {
-        StepUpPage::new(self.guest.theme, self.secret.form_token(), self.person.user.has_factor)
+        StepUpPage::new(self.guest.theme, self.form_token(), self.person.user.has_factor)
     }
 
     /// Takes the password and the code that [`Self::step_up_page`] has asked for out of a form, and checks them. A form without
@@ -236,14 +257,17 @@ impl FromRequestParts<Dashboard> for Guest {
     }
 }
 
-/// Whether it is a form of a page of the account, not of the person's own or of the server.
-fn changes_account(parts: &Parts) -> bool {
-    let path = parts.uri.path();
+/// Whether it is a page of the account, not of the person's own or of the server.
+fn is_of_account(path: &str) -> bool {
     let is_of_person = ["/app/account", "/app/acting/", "/app/profile/", "/app/verify"]
         .iter()
         .any(|it| path.starts_with(it));
+    path.starts_with("/app/") && !is_of_person
+}
+
+fn changes_account(parts: &Parts) -> bool {
     let is_read = matches!(parts.method, Method::GET | Method::HEAD);
-    !is_read && path.starts_with("/app/") && !is_of_person
+    !is_read && is_of_account(parts.uri.path())
 }
 
 /// Refuses a form that changes something while the server is in read-only mode. Who is logged in, and as whom, and how the
@@ -313,9 +337,7 @@ impl FromRequest<Dashboard> for Submitted {
             }
         };
         let mut form = Form::read(body).await?;
-        if !visitor.secret.is_form_token(form.get("form")) {
-            return Err(Failure::ForeignForm);
-        }
+        visitor.must_have_sent(&form)?;
         visitor.verify(dashboard, &mut form).await?;
         let account = visitor.person.membership.as_ref().map(|it| it.account);
         once::take(dashboard, account, &visitor.guest.path, &form).await?;

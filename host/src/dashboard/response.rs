@@ -36,6 +36,8 @@ pub enum Failure {
     Forbidden(String),
     /// A form that does not come from one of our pages.
     ForeignForm,
+    /// A form of a page that showed another account than the session shows now: this one.
+    OtherAccount(String),
     /// A form to a page that takes none.
     NoForm,
     /// What cannot be read.
@@ -161,6 +163,14 @@ impl IntoResponse for Failure {
                 "Nothing was changed. Go back, load the page again, and send the form once more. Where a reverse proxy \
                  stands before the server, it must pass the Host header on."
                     .to_owned(),
+            ),
+            Self::OtherAccount(name) => (
+                StatusCode::CONFLICT,
+                "This form is of another account",
+                format!(
+                    "Nothing was changed. Another tab has switched to {name} since the page was loaded. Switch back to the \
+                     account that you meant, and load the page with the form again."
+                ),
             ),
             Self::NoForm => (
                 StatusCode::METHOD_NOT_ALLOWED,

@@ -139,11 +139,8 @@ impl FromRequest<Dashboard> for Drafted {
         };
         let (bytes, memory) = body::read(body, visitor.account()?, &dashboard.api).await?;
         let form = Form::parse(&bytes);
-        if visitor.secret.is_form_token(form.get("form")) {
-            Ok(Self { author, visitor, form, _memory: memory })
-        } else {
-            Err(Failure::ForeignForm)
-        }
+        visitor.must_have_sent(&form)?;
+        Ok(Self { author, visitor, form, _memory: memory })
     }
 }
 

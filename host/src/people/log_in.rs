@@ -72,6 +72,10 @@ impl People {
             expires_at: now.after(SECOND_STEP),
         };
         self.store.add_link(&secret.hash(), &link).await?;
+        if !self.is_still_so(&user).await? {
+            self.store.take_link(&secret.hash(), now).await?;
+            return Err(LogInError::Wrong);
+        }
         Ok(LoggedIn::SecondStep(secret))
     }
 
@@ -116,10 +120,13 @@ impl People {
         if !self.is_second_step(user, code, now).await? {
             return Err(LogInError::WrongCode);
         }
-        if !self.store.take_link(&step.hash(), now).await? {
-            return Err(LogInError::Over);
+        // Read before the step is taken: a change of the password takes the steps that were begun with the one before.
+        let user = self.store.user(user).await?.ok_or(LogInError::Over)?;
+        if self.store.take_link(&step.hash(), now).await? {
+            Ok(user)
+        } else {
+            Err(LogInError::Over)
         }
-        self.store.user(user).await?.ok_or(LogInError::Over)
     }
 
     /// Opens a session with the link that `waxwing dev` has printed.
@@ -129,10 +136,10 @@ impl People {
         let link = self.store.link(&secret.hash(), now).await?;
         let link = link.filter(|it| it.purpose == LinkPurpose::LogIn);
         let user = link.and_then(|it| it.user).ok_or(LogInError::Over)?;
+        let user = self.store.user(user).await?.ok_or(LogInError::Over)?;
         if !self.store.take_link(&secret.hash(), now).await? {
             return Err(LogInError::Over);
         }
-        let user = self.store.user(user).await?.ok_or(LogInError::Over)?;
         self.begin(&user, from).await
     }
 
@@ -157,8 +164,10 @@ impl People {
         Passwords::check(after)?;
         self.counted(from, self.check_again(person, before, from)).await?;
         let hash = self.passwords.hash(after, from.ip).await?;
-        let (user, session) = (person.user.id, person.session.id);
-        self.store.change_password((user, &hash), session).await?;
+        let passwords = (person.user.password.as_deref(), hash.as_str());
+        if !self.store.change_password(person.user.id, passwords, person.session.id).await? {
+            return Err(LogInError::Wrong);
+        }
         self.record_in_account(person, ("change_password", None), from).await;
         Ok(())
     }
@@ -219,8 +228,13 @@ impl People {
         guessed
     }
 
+    /// Opens a session for the user who has proven to be the one that was read.
     async fn begin(&self, user: &PersonRow, from: &Origin) -> Result<Secret, LogInError> {
         let (secret, session) = self.open_session(user.id, from).await?;
+        if !self.is_still_so(user).await? {
+            self.store.end_session(user.id, session.id).await?;
+            return Err(LogInError::Wrong);
+        }
         self.record_change(PersonsChange {
             user: (user.id, &user.email),
             account: session.account,
@@ -232,9 +246,22 @@ impl People {
         Ok(secret)
     }
 
+    /// Whether the user still has the password and the factors that were compared. To compare takes a while, and a change ends
+    /// the sessions and steps that are there: one that is added after the change asks here, and goes.
+    async fn is_still_so(&self, compared: &PersonRow) -> Result<bool, StoreError> {
+        let user = self.store.user(compared.id).await?;
+        let is_same = |it: &PersonRow| {
+            it.password == compared.password && it.has_factor == compared.has_factor
+        };
+        Ok(user.as_ref().is_some_and(is_same))
+    }
+
     /// Takes from the bucket that guesses of passwords and of keys fill.
     pub fn take_attempt(&self, from: &Origin) -> Result<(), LogInError> {
         let taken = self.rate_limits.take_password_attempt(from.ip);
         taken.map_err(|wait| LogInError::TooMany(wait.as_secs() + 1))
     }
 }
+
+#[cfg(test)]
+mod tests;

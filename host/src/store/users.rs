@@ -184,21 +184,35 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Changes a password. All other sessions and all links end with it: resets, and log-ins before their second step.
-    /// The session that is kept is not verified: nobody was asked for the second factor.
+    /// Changes the password from the one that was compared to another; answers false where it has changed since. All other
+    /// sessions and all links end with it: resets, and log-ins before their second step. The session that is kept is not
+    /// verified: nobody was asked for the second factor.
     pub async fn change_password(
         &self,
-        (user, password): (UserId, &str),
+        user: UserId,
+        (before, after): (Option<&str>, &str),
         kept: SessionId,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let mut tx = self.db.begin("change_password").await?;
-        set_password(user, password).run(&mut tx).await?;
+        let row = sql("-- change_password: before\nSELECT password FROM users WHERE id = $1")
+            .bind(user)
+            .optional(&mut tx)
+            .await?;
+        let now: Option<String> = match &row {
+            Some(row) => column(row, "password")?,
+            None => return Ok(false),
+        };
+        if now.as_deref() != before {
+            return Ok(false);
+        }
+        set_password(user, after).run(&mut tx).await?;
         end_other_sessions(user, kept).run(&mut tx).await?;
         sql("-- change_password: links\nDELETE FROM one_time_links WHERE user_id = $1")
             .bind(user)
             .run(&mut tx)
             .await?;
-        tx.commit().await
+        tx.commit().await?;
+        Ok(true)
     }
 
     /// Removes a person with all that is the person's, as `decide` lets it, which is given the accounts that the person

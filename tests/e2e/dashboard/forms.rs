@@ -193,3 +193,24 @@ async fn a_log_in_that_succeeds_does_not_count_as_a_failed_one() {
     assert_eq!(guesser.log_in("ann@example.com", "a guess").await.status, 422);
     assert_eq!(guesser.log_in("ann@example.com", "a guess").await.status, 429);
 }
+
+#[tokio::test]
+async fn a_form_of_a_page_that_showed_another_account_changes_nothing() {
+    let server = Server::dev();
+    let mut browser = Browser::of_dev(&server).await;
+    let account = server.open_account("pro", 10);
+    let once = Once::of(&mut browser, "/app/keys/new").await;
+    let fields = once.fields(&[("name", "Shop"), ("mode", "live"), ("scope", "send")]);
+    let act = format!("/ops/accounts/{}/act", account.id);
+    assert_eq!(browser.submit(&act, &[]).await.status, 303);
+    let late = browser.send("/app/keys", &fields).await;
+    assert_eq!(late.status, 409, "{}", late.html);
+    for part in ["This form is of another account", "Nothing was changed"] {
+        assert!(late.html.contains(part), "{part}: {}", late.html);
+    }
+    assert!(!browser.get("/app/keys").await.html.contains("Shop"), "not in this account");
+    assert_eq!(browser.submit("/app/acting/end", &[]).await.status, 303);
+    assert!(!browser.get("/app/keys").await.html.contains("Shop"), "nor in the other one");
+    let made = browser.send("/app/keys", &fields).await;
+    assert!(made.status == 200 && made.html.contains("wx_live_"), "{}", made.html);
+}
