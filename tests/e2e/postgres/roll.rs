@@ -28,15 +28,15 @@ async fn assert_delivers(server: &Server, to: &str) {
 }
 
 #[tokio::test]
-async fn a_server_works_on_tables_that_a_newer_one_added_to_and_stops_when_it_takes_away() {
+async fn a_server_works_on_expanded_tables_and_stops_on_contracted_ones() {
     let Some(cluster) = Cluster::shared("a server on the tables of a newer one") else { return };
     let url = cluster.create(DATABASE);
     let launch = Launch::dev().with("store", "url", &url).with("node", "renew_s", "1");
     let mut server = Server::start(launch);
     let expand = "ALTER TABLE messages ADD COLUMN later TEXT NOT NULL DEFAULT '';
         ALTER TABLE queue ADD COLUMN later BIGINT";
-    cluster.ask(DATABASE, &applied(9001, 0, expand));
-    cluster.ask(DATABASE, NEWER_NODE);
+    cluster.run(DATABASE, &applied(9001, 0, expand));
+    cluster.run(DATABASE, NEWER_NODE);
     assert_delivers(&server, "beside@example.com").await;
     let said = server.cli_text(&["nodes"]);
     assert!(said.contains("99.0.0 (schema 9001)"), "{said}");
@@ -47,13 +47,13 @@ async fn a_server_works_on_tables_that_a_newer_one_added_to_and_stops_when_it_ta
     assert!(page.html.contains("schema 9001"), "{}", page.html);
     drop(browser);
 
-    cluster.ask(DATABASE, "DELETE FROM nodes WHERE name = 'newer'");
+    cluster.run(DATABASE, "DELETE FROM nodes WHERE name = 'newer'");
     server.restart();
     assert_delivers(&server, "back@example.com").await;
     assert!(!server.cli_text(&["nodes"]).contains("a roll is under way"));
 
     let contract = "ALTER TABLE messages DROP COLUMN later";
-    cluster.ask(DATABASE, &applied(9002, 9001, contract));
+    cluster.run(DATABASE, &applied(9002, 9001, contract));
     assert!(!server.wait_for_exit().success());
     let log = server.log();
     assert!(log.contains("is that of a newer version"), "{log}");

@@ -151,11 +151,16 @@ impl Cluster {
         assert!(promoted.status.success(), "the standby is promoted: {said}");
     }
 
-    /// What statements answer in a database; several are one transaction.
+    /// Runs statements in one of its databases, as one transaction.
     ///
     /// # Panics
     /// One of them fails.
-    pub fn ask(&self, database: &str, statement: &str) -> String {
+    pub fn run(&self, database: &str, statements: &str) {
+        drop(self.ask(database, statements));
+    }
+
+    /// What a statement answers in a database.
+    fn ask(&self, database: &str, statement: &str) -> String {
         let mut asked = Command::new(binary("psql"));
         asked.args(["--no-psqlrc", "--tuples-only", "--no-align", "--username", USER, "--host"]);
         asked.arg(&self.folder).args(["--command", statement, database]);

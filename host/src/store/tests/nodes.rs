@@ -235,7 +235,7 @@ async fn a_node_neither_registers_nor_goes_on_with_tables_that_need_a_newer_one(
 }
 
 #[tokio::test]
-async fn nodes_of_two_versions_that_live_are_a_roll_and_one_that_is_gone_is_none() {
+async fn nodes_of_two_versions_are_a_roll_until_one_version_is_gone() {
     let fixture = Fixture::with_credits(1).await;
     let (store, old, new) = (&fixture.store, node("old"), node("new"));
     let new = NodeRecord { version: "2", ..new };

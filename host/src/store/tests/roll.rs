@@ -84,7 +84,7 @@ async fn nodes_of_two_versions_lease_and_settle_each_others_mail() {
 }
 
 #[tokio::test]
-async fn an_earlier_version_starts_on_expanded_tables_and_not_on_contracted_ones() {
+async fn an_earlier_version_starts_on_expanded_tables_not_on_contracted_ones() {
     let Some(cluster) = Cluster::shared("a roll that is rolled back") else { return };
     let url = cluster.create("rolled_back");
     let place = Place::Server(url.clone());
