@@ -35,9 +35,8 @@ fn a_migration_that_does_not_say_what_it_needs_needs_itself() {
     ] {
         assert_eq!(needs(silent), 12, "{silent}");
     }
-    for (description, needed_by) in [("several writers", 7), ("a (needs 0) b", 7), ("(needs x)", 7)]
-    {
-        assert_eq!(needed(7, description), needed_by, "{description}");
+    for description in ["several writers", "a (needs 0) b", "a (needs x)", "a (needs 8)"] {
+        assert_eq!(needed(7, description), 7, "{description}");
     }
 }
 

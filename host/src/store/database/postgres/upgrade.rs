@@ -16,9 +16,9 @@ use crate::store::error::ServerError;
 const TABLE: &str = "_sqlx_migrations";
 /// How long a try waits for each lock. All who want the same table wait behind it, and all who want to write. It is less
 /// than PostgreSQL's `deadlock_timeout` of 1 s: in a circle with somebody who reads, it is the migration that gives way.
-const LOCK_WAIT: &str = "SET LOCAL lock_timeout = 500";
+const LOCK_WAIT: Duration = Duration::from_millis(500);
 /// How long a statement may work while other nodes live, which write nothing meanwhile.
-const WORK_TIME: &str = "SET LOCAL statement_timeout = 10000";
+const WORK_TIME: Duration = Duration::from_secs(10);
 /// `lock_not_available`, `deadlock_detected` and `serialization_failure`.
 const IN_THE_WAY: [&str; 3] = ["55P03", "40P01", "40001"];
 /// The pause between two tries, in which all who waited go on, and for how long there are further ones.
@@ -146,17 +146,28 @@ async fn run(connection: &mut PgConnection, pending: &[&Migration]) -> Result<()
 /// Runs all of them, or none: a start that is refused has changed nothing.
 async fn run_once(connection: &mut PgConnection, pending: &[&Migration]) -> Result<(), StoreError> {
     let mut tx = connection.begin_with(BEGIN).await.map_err(failed)?;
-    sqlx::query(LOCK_WAIT).execute(&mut *tx).await.map_err(failed)?;
+    bound(&mut tx, "lock_timeout", LOCK_WAIT).await?;
     // Nobody writes until the end: no node registers or renews that could not work with the tables then, and of those who
     // write nobody holds a table that a migration waits for.
     sqlx::query(ALONE).execute(&mut *tx).await.map_err(failed)?;
     if refuse_beside_others(&mut tx, pending).await? > 0 {
-        sqlx::query(WORK_TIME).execute(&mut *tx).await.map_err(failed)?;
+        bound(&mut tx, "statement_timeout", WORK_TIME).await?;
     }
     for migration in pending {
         tx.apply(TABLE, migration).await?;
     }
     tx.commit().await.map_err(failed)
+}
+
+/// Bounds what the statements of a transaction may take.
+async fn bound(
+    connection: &mut PgConnection,
+    setting: &'static str,
+    time: Duration,
+) -> Result<(), StoreError> {
+    let set = sqlx::query("SELECT set_config($1, $2, TRUE)").bind(setting);
+    let set = set.bind(time.as_millis().to_string()).execute(connection).await;
+    set.map(|_| ()).map_err(failed)
 }
 
 fn failed(error: sqlx::Error) -> StoreError {
