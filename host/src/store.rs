@@ -105,7 +105,7 @@ pub use memberships::{
 pub use message_details::{AttemptRow, MessageDetails, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
 pub use nodes::{
-    NodePhase, NodeRecord, NodeRow, NodeState, NodeTime, Registered, Renewal, Renewed,
+    NodePhase, NodeRecord, NodeRow, NodeState, NodeTime, Registered, Renewal, Renewed, is_rolling,
 };
 pub use one_time_links::{LinkPurpose, LinkRow};
 pub use owners::{AccountOwners, Owner};
@@ -161,7 +161,10 @@ impl Store {
     /// # Errors
     /// The database cannot be opened, was written by a newer version of the server, or was moved.
     pub async fn open(place: impl Into<Place>) -> Result<Self, StoreError> {
-        let db = database::open(&place.into()).await?;
+        Self::over(database::open(&place.into()).await?).await
+    }
+
+    async fn over(db: Database) -> Result<Self, StoreError> {
         transfer::marks::refuse(&db.readers).await?;
         let salt = sql("-- event_salt\nSELECT value FROM upkeep WHERE name = 'event_salt'")
             .one(&db.readers)

@@ -3,6 +3,7 @@
 
 mod nodes;
 
+mod roll;
 mod shared;
 mod two_nodes;
 

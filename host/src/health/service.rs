@@ -14,7 +14,7 @@ use crate::plugin::status::{SlotStatus, Standing};
 use crate::plural::plural;
 use crate::store::{
     Gauges, Integrity, Maintenance, NodeRow, NodeState, StoreError, WebhookOwner, WebhookRow,
-    WebhookState,
+    WebhookState, is_rolling,
 };
 
 /// Something that has been due for so long is late, or stuck.
@@ -152,10 +152,18 @@ fn nodes_verdict(rows: &[NodeRow]) -> Verdict {
              each clock is.",
         );
     }
-    match rows.iter().filter(|it| it.state == NodeState::Live).count() {
-        1 => Verdict::ok("1 node has all the work."),
-        live => Verdict::ok(format!("{live} nodes share the work.")),
+    let work = match rows.iter().filter(|it| it.state == NodeState::Live).count() {
+        1 => "1 node has all the work.".to_owned(),
+        live => format!("{live} nodes share the work."),
+    };
+    if !is_rolling(rows) {
+        return Verdict::ok(work);
     }
+    let lasting = rows.iter().filter(|it| it.state != NodeState::Gone);
+    let versions =
+        lasting.map(|it| format!("{} is {} (schema {})", it.name, it.version, it.migration));
+    let versions = versions.collect::<Vec<_>>().join(", ");
+    Verdict::ok(format!("{work} A roll is under way: {versions}."))
 }
 
 /// Whether the backups that the server takes by itself are taken.
@@ -385,11 +393,12 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_is_late_fails_and_one_with_another_time_is_a_warning() {
+    fn a_late_node_fails_another_time_is_a_warning_and_a_roll_is_told() {
         let node = |state, skew_ms| NodeRow {
             id: NodeId::new(NOW),
             name: "mx-1".to_owned(),
             version: "1".to_owned(),
+            migration: 7,
             state,
             started_at: NOW,
             seen_at: NOW,
@@ -401,6 +410,10 @@ mod tests {
         let gone = nodes_verdict(&[live(), node(NodeState::Gone, 9_000)]);
         assert_eq!((gone.state, gone.what.as_str()), (State::Ok, "1 node has all the work."));
         assert_eq!(nodes_verdict(&[live(), live()]).what, "2 nodes share the work.");
+        let newer = NodeRow { name: "mx-2".to_owned(), migration: 8, ..live() };
+        let roll = nodes_verdict(&[live(), newer]);
+        assert_eq!(roll.state, State::Ok, "{roll:?}");
+        assert!(roll.what.ends_with(": mx-1 is 1 (schema 7), mx-2 is 1 (schema 8)."), "{roll:?}");
         for skew_ms in [2_000, -3_000] {
             let skewed = nodes_verdict(&[live(), node(NodeState::Live, skew_ms)]);
             assert_eq!(skewed.state, State::Warning, "{skewed:?}");

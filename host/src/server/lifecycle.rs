@@ -11,7 +11,7 @@ use crate::config::Config;
 /// On SIGHUP it takes over from `configuration` what a running server can.
 ///
 /// # Errors
-/// Signal handlers cannot be installed, or a part of the server has panicked.
+/// Signal handlers cannot be installed, or a part of the server has ended: it panicked, or must not go on.
 pub async fn run<E: fmt::Display>(
     running: RunningServer,
     configuration: impl Fn() -> Result<Config, E>,
@@ -27,8 +27,8 @@ pub async fn run<E: fmt::Display>(
     service_manager::stopping();
     tokio::select! {
         () = running.drain() => {
-            let panicked = "the server stopped because a part of it panicked; the panic is in the log; start it again";
-            if broken.is_cancelled() { Err(io::Error::other(panicked)) } else { Ok(()) }
+            let ended = "the server stopped because a part of it ended; the log says why; start it again";
+            if broken.is_cancelled() { Err(io::Error::other(ended)) } else { Ok(()) }
         }
         second = stop_signal() => {
             tracing::warn!("second stop signal received: stopping without draining; accepted messages are on disk");

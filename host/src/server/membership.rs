@@ -138,8 +138,8 @@ impl Node {
         &self.membership
     }
 
-    /// Renews the node's time until `stop`. Where the database was moved elsewhere meanwhile, cancels `broken`: what this
-    /// node would accept from then on would be lost.
+    /// Renews the node's time until `stop`. Cancels `broken` where the database was moved elsewhere meanwhile (what this
+    /// node would accept from then on would be lost), and where a newer version took away what this one works with.
     async fn run(self: Arc<Self>, stop: CancellationToken, broken: CancellationToken) {
         let Some(times) = self.times else { return };
         let mut pause = times.every;
@@ -149,9 +149,9 @@ impl Node {
                 () = tokio::time::sleep(pause) => {
                     let renewed = self.renew(times).await;
                     if let Err(RenewalError::Store(error)) = &renewed
-                        && error.is_moved()
+                        && (error.is_moved() || error.is_newer())
                     {
-                        tracing::error!(%error, "this node stops, because its database was moved elsewhere");
+                        tracing::error!(%error, "this node stops, because its database was moved elsewhere, or is that of a newer version");
                         broken.cancel();
                         return;
                     }
@@ -235,7 +235,7 @@ impl Node {
 }
 
 impl RunningNode {
-    /// Begins to renew. A panic, and a database that was moved elsewhere, cancel `broken`.
+    /// Begins to renew. A panic, and a database that is no longer one for this node, cancel `broken`.
     #[must_use]
     pub fn start(node: Arc<Node>, broken: CancellationToken) -> Self {
         let (tasks, stop) = (Tasks::critical(broken.clone()), CancellationToken::new());

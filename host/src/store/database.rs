@@ -20,10 +20,11 @@ pub(super) use connections::{Connections, Database, Tx};
 #[cfg(test)]
 pub(super) use connections::{On, Pool};
 pub(super) use convert::convert;
+pub(super) use migrations::needed;
 #[cfg(test)]
-pub(super) use migrations::BASELINE;
+pub(super) use migrations::{BASELINE, POSTGRES, migration};
 #[cfg(test)]
-pub(super) use postgres::for_server;
+pub(super) use postgres::{for_server, open as open_server};
 #[cfg(test)]
 pub(super) use purpose::Purpose;
 pub use quick_check::Integrity;
@@ -39,20 +40,11 @@ use std::time::Duration;
 
 use crate::store::{Place, StoreError};
 
-/// The newest migration that this version of the server knows for a database of that kind.
-pub(super) fn newest_migration(database: &Database) -> i64 {
-    let all = match database.file() {
-        Some(_) => &migrations::CURRENT,
-        None => &migrations::POSTGRES,
-    };
-    migrations::newest(all)
-}
-
 /// Opens the database, makes it where it is missing, and brings its schema up to date.
 pub(super) async fn open(place: &Place) -> Result<Database, StoreError> {
     match place {
         Place::File(file) => sqlite::open(file).await,
-        Place::Server(url) => Box::pin(postgres::open(url)).await,
+        Place::Server(url) => Box::pin(postgres::open(url, &migrations::POSTGRES)).await,
     }
 }
 

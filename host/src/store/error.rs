@@ -116,10 +116,29 @@ pub enum ServerError {
     #[error("no host in store.url is a primary that can be worked with: {reasons}")]
     NoPrimary { reasons: String },
     #[error(
-        "the node {node} (Waxwing {version}) works with this database, and has other tables than this version; stop \
-         all nodes of the other version, and start this one then"
+        "this version takes away (migration {migration}) what nodes of earlier versions work with, and these nodes live: \
+         {nodes}; stop them, and start this one then. A node that was killed counts until its node.hold_s is over. \
+         Nothing was changed"
     )]
-    OtherVersion { node: String, version: String },
+    Contracts { migration: i64, nodes: String },
+    #[error(
+        "this version takes away (migration {migration}) what nodes without migration {needed} work with, and these \
+         nodes live: {nodes}; let each of them, one after the other, run a version between theirs and this one that \
+         has migration {needed}, or stop them all, and start this one then. A node that was killed counts until its \
+         node.hold_s is over. Nothing was changed"
+    )]
+    Skips { migration: i64, needed: i64, nodes: String },
+    #[error(
+        "the tables could not be changed, because other transactions have had them in use for {seconds} s ({source}); \
+         look in pg_stat_activity for a transaction that has been open for long (a dump, a report), end it, and start \
+         again. Nothing was changed"
+    )]
+    InUse { seconds: u64, source: sqlx::Error },
+    #[error(
+        "a change of the tables takes longer than sends of the other nodes may wait for it ({source}); stop all nodes, \
+         and start this one then: while it is alone a change has as long as it takes. Nothing was changed"
+    )]
+    Long { source: sqlx::Error },
     #[error(
         "the user of store.url may not make tables in the database ({server}): {source}; make it the database's owner"
     )]
@@ -190,7 +209,7 @@ pub enum StoreError {
     /// The database's schema could not be brought up to date.
     #[error("the database schema could not be migrated: {0}")]
     Migrate(MigrateError),
-    /// A migration was applied that this version of the server does not know.
+    /// A migration was applied that this version of the server does not know, and cannot work with.
     #[error(
         "the database was written by a newer version of Waxwing (migration {migration}); run that version, or \
          restore the backup from before the upgrade"
@@ -247,6 +266,12 @@ impl StoreError {
     #[must_use]
     pub fn is_moved(&self) -> bool {
         matches!(self, Self::Transfer(TransferError::Moved { .. }))
+    }
+
+    /// Whether a newer version has changed the tables, and this one cannot work with them.
+    #[must_use]
+    pub fn is_newer(&self) -> bool {
+        matches!(self, Self::Newer { .. })
     }
 
     /// Whether the row is not there.

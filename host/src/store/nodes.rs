@@ -9,15 +9,13 @@ use std::time::Duration;
 use super::Store;
 use super::database::transfer::marks;
 use super::database::{
-    Row, Sql, Tx, args, column, either, inconsistent, inserts, moment, newest_migration, parsed,
-    sql, word,
+    Row, Sql, Tx, args, column, either, inconsistent, inserts, moment, needed, parsed, sql, word,
 };
 use super::recover_leases::recover;
 use crate::clock::Timestamp;
 use crate::id::NodeId;
 use crate::nodes::{Epoch, HeldShares, Placed, SHARES, Share};
 use crate::store::StoreError;
-use crate::store::error::ServerError;
 use crate::store::records::{Interrupted, Lane, Settlement};
 
 /// How long a node is shown that is gone.
@@ -113,6 +111,8 @@ pub struct NodeRow {
     pub id: NodeId,
     pub name: String,
     pub version: String,
+    /// The newest migration that it knows.
+    pub migration: i64,
     pub state: NodeState,
     pub started_at: Timestamp,
     pub seen_at: Timestamp,
@@ -133,7 +133,8 @@ impl Store {
     /// each attempt.
     ///
     /// # Errors
-    /// A node of a version with other tables lives, or the database failed; nothing was written.
+    /// A newer version has changed the tables so that this one cannot work with them, or the database failed; nothing was
+    /// written.
     pub async fn register_node(
         &self,
         node: &NodeRecord,
@@ -141,9 +142,9 @@ impl Store {
         now: Timestamp,
         settle: impl Fn(Interrupted, Timestamp) -> Settlement,
     ) -> Result<Registered, StoreError> {
-        let migration = newest_migration(&self.db);
         let mut tx = self.db.begin("register_node").await?;
         marks::refuse(&mut tx).await?;
+        refuse_newer_tables(&mut tx, self.db.migration).await?;
         let clock = clock(&mut tx).await?;
         sql("-- register_node: earlier starts
              UPDATE nodes SET state = 'gone', seen_until = $1
@@ -156,15 +157,9 @@ impl Store {
         .await?;
         end_late_nodes(&mut tx, clock).await?;
         let others = sql("-- register_node: others
-             SELECT name, version, migration FROM nodes WHERE state <> 'gone'")
+             SELECT id FROM nodes WHERE state <> 'gone'")
         .all(&mut tx)
         .await?;
-        for other in &others {
-            if column::<i64>(other, "migration")? != migration {
-                let (node, version) = (column(other, "name")?, column(other, "version")?);
-                return Err(ServerError::OtherVersion { node, version }.into());
-            }
-        }
         sql("-- register_node: forget
              DELETE FROM nodes
              WHERE state = 'gone' AND (seen_until < $1 OR (name = $2 AND directory = $3))")
@@ -178,7 +173,7 @@ impl Store {
             NodeTime::Renewed(time) => time,
         };
         let renewal = Renewal { time, phase: NodePhase::Live, skew_ms: 0 };
-        put(&mut tx, node, migration, renewal, clock).await?;
+        put(&mut tx, node, self.db.migration, renewal, clock).await?;
         let recovered = recover(&mut tx, now, &settle).await?;
         tx.commit().await?;
         Ok(Registered { recovered, others: others.len() })
@@ -188,7 +183,8 @@ impl Store {
     /// live and of who has what.
     ///
     /// # Errors
-    /// The database failed. Whether the time was renewed is not known then.
+    /// While this node was late a newer version has changed the tables so that this one cannot work with them. Or the
+    /// database failed; whether the time was renewed is not known then.
     pub async fn renew_node(
         &self,
         node: &NodeRecord,
@@ -198,8 +194,10 @@ impl Store {
         moves: impl Fn(&[NodeId], &[Placed]) -> Vec<Placed>,
     ) -> Result<Renewed, StoreError> {
         let mut tx = self.db.begin("renew_node").await?;
-        // A node that stood still while its database was moved must not go on with what was left behind.
+        // A node that stood still while its database was moved, or its tables changed, must not go on with what was left
+        // behind.
         marks::refuse(&mut tx).await?;
+        refuse_newer_tables(&mut tx, self.db.migration).await?;
         let clock = clock(&mut tx).await?;
         if is_late(&mut tx, node.id, clock).await? {
             // The database stood still, or this node did: every other node that is late gets a further time to renew. None
@@ -211,7 +209,7 @@ impl Store {
             .run(&mut tx)
             .await?;
         }
-        put(&mut tx, node, newest_migration(&self.db), renewal, clock).await?;
+        put(&mut tx, node, self.db.migration, renewal, clock).await?;
         let ended = end_late_nodes(&mut tx, clock).await?;
         let recovered = if ended.is_empty() { 0 } else { recover(&mut tx, now, &settle).await? };
         let live = sql("-- renew_node: live\nSELECT id FROM nodes WHERE state = 'live'")
@@ -278,7 +276,7 @@ impl Store {
     pub async fn nodes(&self) -> Result<Vec<NodeRow>, StoreError> {
         let clock = self.database_clock().await?;
         let rows = sql("-- nodes
-             SELECT id, name, version, started_at, seen_at, seen_until, skew_ms, state,
+             SELECT id, name, version, migration, started_at, seen_at, seen_until, skew_ms, state,
                     (SELECT count(*) FROM shares s WHERE s.node = n.id) AS shares,
                     (SELECT count(*) FROM queue q WHERE q.lease_owner = n.id) AS leases
              FROM nodes n ORDER BY started_at, id")
@@ -303,6 +301,7 @@ impl Store {
             id: parsed(row, "nodes", "id")?,
             name: column(row, "name")?,
             version: column(row, "version")?,
+            migration: column(row, "migration")?,
             state,
             started_at: moment(row, "started_at")?,
             seen_at: if has_all { clock } else { moment(row, "seen_at")? },
@@ -311,6 +310,13 @@ impl Store {
             leases: column(row, "leases")?,
         })
     }
+}
+
+/// Whether nodes of several versions work beside each other: an upgrade goes from one to the next.
+#[must_use]
+pub fn is_rolling(nodes: &[NodeRow]) -> bool {
+    let lasting = nodes.iter().filter(|it| it.state != NodeState::Gone);
+    lasting.map(|it| (&it.version, it.migration)).collect::<BTreeSet<_>>().len() > 1
 }
 
 /// Whether the shares of all these lanes are the owner's, in the epochs that the owner knows, and its time lasts: the
@@ -333,6 +339,24 @@ pub(super) async fn are_held(
 
 async fn clock(tx: &mut Tx) -> Result<Timestamp, StoreError> {
     moment(&sql(CLOCK).one(tx).await?, "now")
+}
+
+/// Refuses tables that a program cannot work with whose newest migration this is. Nobody changes the tables meanwhile:
+/// whoever does is alone (`database/postgres/upgrade`), as this transaction is.
+async fn refuse_newer_tables(tx: &mut Tx, newest: i64) -> Result<(), StoreError> {
+    let later = sql("-- refuse_newer_tables
+         SELECT version, description FROM _sqlx_migrations WHERE version > $1 ORDER BY version")
+    .bind(newest)
+    .all(tx)
+    .await?;
+    for row in &later {
+        let migration = column(row, "version")?;
+        let description: String = column(row, "description")?;
+        if needed(migration, &description) > newest {
+            return Err(StoreError::Newer { migration });
+        }
+    }
+    Ok(())
 }
 
 async fn put(

@@ -16,6 +16,7 @@ pub mod plans;
 mod queue_view;
 mod cancel;
 mod reports;
+mod roll;
 mod server;
 mod retention;
 mod states;

@@ -151,11 +151,19 @@ impl Cluster {
         assert!(promoted.status.success(), "the standby is promoted: {said}");
     }
 
-    /// What a statement answers.
-    fn ask(&self, statement: &str) -> String {
+    /// Runs statements in one of its databases, as one transaction.
+    ///
+    /// # Panics
+    /// One of them fails.
+    pub fn run(&self, database: &str, statements: &str) {
+        drop(self.ask(database, statements));
+    }
+
+    /// What a statement answers in a database.
+    fn ask(&self, database: &str, statement: &str) -> String {
         let mut asked = Command::new(binary("psql"));
         asked.args(["--no-psqlrc", "--tuples-only", "--no-align", "--username", USER, "--host"]);
-        asked.arg(&self.folder).args(["--command", statement, "postgres"]);
+        asked.arg(&self.folder).args(["--command", statement, database]);
         let answer = asked.output().expect("psql starts");
         let said = String::from_utf8_lossy(&answer.stderr);
         assert!(answer.status.success(), "{statement}: {said}");
@@ -182,10 +190,10 @@ impl Pair {
         }
         let primary = Cluster::start(None, &[]);
         let standby = Cluster::start(Some(&primary), &[]);
-        primary.ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
-        primary.ask("SELECT pg_reload_conf()");
+        primary.ask("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'");
+        primary.ask("postgres", "SELECT pg_reload_conf()");
         let follows = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
-        wait("the standby follows", || primary.ask(follows) == "1");
+        wait("the standby follows", || primary.ask("postgres", follows) == "1");
         Some(Self { primary, standby })
     }
 

@@ -17,6 +17,9 @@ pub struct Node {
     /// From `[node] name`, or that of its machine.
     name: String,
     version: String,
+    /// The newest migration that its version has. While version or schema differ among nodes that are not gone, an
+    /// upgrade goes from one to the next.
+    schema: i64,
     state: NodeState,
     #[schema(format = "date-time")]
     started_at: String,
@@ -62,6 +65,7 @@ impl From<NodeRow> for Node {
             id: row.id,
             name: row.name,
             version: row.version,
+            schema: row.migration,
             state: row.state.into(),
             started_at: row.started_at.rfc3339(),
             seen_at: row.seen_at.rfc3339(),

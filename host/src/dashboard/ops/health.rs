@@ -13,7 +13,7 @@ use crate::dashboard::state::Dashboard;
 use crate::dashboard::words::When;
 use crate::health::{Finding, State as HealthState};
 use crate::management::settings::Setting;
-use crate::store::{NodeRow, NodeState};
+use crate::store::{NodeRow, NodeState, is_rolling};
 
 /// What one check found.
 #[derive(Debug)]
@@ -43,6 +43,8 @@ struct HealthPage {
     version: &'static str,
     /// Empty where one server has the database for itself.
     nodes: Vec<Node>,
+    /// Whether nodes of several versions work beside each other.
+    is_rolling: bool,
     sections: Vec<Section>,
 }
 
@@ -78,6 +80,7 @@ pub async fn show(
         checks: findings.into_iter().map(|it| line(it, now)).collect(),
         made: When::of(report.at, now),
         version: env!("CARGO_PKG_VERSION"),
+        is_rolling: is_rolling(&nodes),
         nodes: nodes.into_iter().map(|row| Node::new(row, now)).collect(),
         sections: by_section(&dashboard.api.settings.all()),
         frame: Frame::of(&dashboard, &visitor, Place::OpsHealth).await?,

@@ -30,6 +30,8 @@ pub struct Database {
     pub revisions: Single,
     /// For lists: what an operator or an account looks through holds up nobody's send.
     pub pages: Connections,
+    /// The newest migration that this program has for such a database.
+    pub migration: i64,
 }
 
 /// One connection.

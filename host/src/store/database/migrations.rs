@@ -1,5 +1,8 @@
 //! The files of `migrations`, read here and not by `sqlx::migrate!`: sqlx's macros build tokio, sqlx and SQLite
 //! a second time, for the compiler.
+//!
+//! The first line of a file says which programs can work with the tables after it. A database keeps that in the
+//! description of each migration that it has run: a program reads it of migrations that it does not have.
 
 use std::sync::LazyLock;
 
@@ -10,6 +13,14 @@ use sqlx::{ConnectOptions, Connection, SqlSafeStr};
 
 use crate::store::StoreError;
 use crate::store::error::BASELINE_SCHEMA;
+
+/// How the first line of a file begins whose migration adds something: every program can work with the tables after it.
+const EXPANDS: &str = "-- expand: ";
+/// How it begins where the migration takes something away that programs with the migration of the number that follows
+/// do without.
+const CONTRACTS_AFTER: &str = "-- contract after ";
+/// Stands before that number in the description of a migration.
+const NEEDS: &str = " (needs ";
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/sqlite");
 static POSTGRES_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/postgres");
@@ -28,19 +39,40 @@ pub static EARLIER: LazyLock<Migrator> = LazyLock::new(|| migrator(&EARLIER_FILE
 pub static POSTGRES: LazyLock<Migrator> = LazyLock::new(|| migrator(&POSTGRES_FILES));
 
 fn migrator(files: &'static Dir<'_>) -> Migrator {
-    Migrator::with_migrations(files.files().filter_map(migration).collect())
+    Migrator::with_migrations(files.files().filter_map(in_file).collect())
 }
 
 /// The migration in a file named `<version>_<description>.sql`.
-fn migration(file: &'static File<'_>) -> Option<Migration> {
-    let (version, description) = file.path().file_stem()?.to_str()?.split_once('_')?;
-    Some(Migration::new(
-        version.parse().ok()?,
-        description.replace('_', " ").into(),
-        MigrationType::Simple,
-        file.contents_utf8()?.into_sql_str(),
-        false,
-    ))
+fn in_file(file: &'static File<'_>) -> Option<Migration> {
+    let (version, name) = file.path().file_stem()?.to_str()?.split_once('_')?;
+    Some(migration(version.parse().ok()?, &name.replace('_', " "), file.contents_utf8()?))
+}
+
+/// A migration of that text.
+pub fn migration(version: i64, name: &str, text: &'static str) -> Migration {
+    let description = match said(text) {
+        Some(needed) => format!("{name}{NEEDS}{needed})"),
+        None => name.to_owned(),
+    };
+    let (kind, text) = (MigrationType::Simple, text.into_sql_str());
+    Migration::new(version, description.into(), kind, text, false)
+}
+
+/// The migration that a program must have to work with the tables after this one, as the first line says.
+fn said(text: &str) -> Option<i64> {
+    let first = text.lines().next()?;
+    if first.starts_with(EXPANDS) {
+        return Some(0);
+    }
+    let (needed, _) = first.strip_prefix(CONTRACTS_AFTER)?.split_once(": ")?;
+    needed.parse().ok()
+}
+
+/// The migration that a program must have to work with the tables after one of this description. A migration that does
+/// not say it needs programs that have it: to forget the word stops all nodes, and breaks none.
+pub fn needed(version: i64, description: &str) -> i64 {
+    let said = description.rsplit_once(NEEDS).and_then(|(_, it)| it.strip_suffix(')'));
+    said.and_then(|it| it.parse::<i64>().ok()).map_or(version, |it| it.min(version))
 }
 
 /// The version of the last migration; 0 where there is none.
@@ -57,16 +89,4 @@ pub async fn run(migrations: &Migrator, options: &SqliteConnectOptions) -> Resul
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_file_is_a_migration() {
-        let all = [(&CURRENT, &FILES), (&EARLIER, &EARLIER_FILES), (&POSTGRES, &POSTGRES_FILES)];
-        for (migrator, files) in all {
-            assert_eq!(migrator.iter().count(), files.files().count());
-        }
-        let versions: Vec<i64> = EARLIER.iter().map(|it| it.version).collect();
-        assert_eq!(versions, (1..=15).collect::<Vec<_>>());
-    }
-}
+mod tests;

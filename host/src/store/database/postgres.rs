@@ -11,14 +11,13 @@ mod text;
 pub mod tx;
 mod upgrade;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use sqlx::migrate::{Migrate, MigrateError};
+use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Connection, Row};
 
@@ -27,7 +26,7 @@ use self::pool::Server;
 use self::primary::Primary;
 use self::sqlstate::code;
 use super::connections::{Connections, Database, Pool, Single};
-use super::migrations;
+use super::migrations::{POSTGRES, newest};
 use super::purpose::Purpose;
 use super::transfer::marks;
 use super::writers::Writers;
@@ -65,13 +64,12 @@ const READS: &str = "SET default_transaction_read_only = on";
 const WRITES: &str = "SET lock_timeout = 30000; SET idle_in_transaction_session_timeout = 8000; \
     SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3";
 
-/// Connects to the primary, and brings the schema up to date.
-pub async fn open(url: &str) -> Result<Database, StoreError> {
+/// Connects to the primary, and brings the schema up to date with these migrations.
+pub async fn open(url: &str, migrations: &Migrator) -> Result<Database, StoreError> {
     let hosts = hosts(url)?;
     let (at, mut connection) = connect(&hosts).await?;
     let host = hosts.get(at).ok_or(ServerError::Url)?.clone();
-    upgrade::refuse_beside_others(&mut connection).await?;
-    migrate(&mut connection, &host).await?;
+    migrate(&mut connection, migrations, &host).await?;
     connection.close().await.map_err(StoreError::during("open"))?;
     let primary = Arc::new(Primary::new(hosts, at));
     let server =
@@ -83,6 +81,7 @@ pub async fn open(url: &str) -> Result<Database, StoreError> {
         readers: of(server(READERS, READ_WAIT, READS), Purpose::Work),
         revisions: Single::Reading(server(REVISION_READERS, READ_WAIT, READS)),
         pages: of(server(PAGE_READERS, PAGE_WAIT, LISTS), Purpose::Lists),
+        migration: newest(migrations),
     })
 }
 
@@ -95,22 +94,12 @@ pub async fn check(url: &str) -> Result<(), StoreError> {
     if row.try_get("is_new").map_err(during())? {
         return Ok(());
     }
-    let known: BTreeMap<i64, &[u8]> =
-        migrations::POSTGRES.iter().map(|it| (it.version, &*it.checksum)).collect();
-    let applied = connection.list_applied_migrations("_sqlx_migrations").await;
-    let applied = applied.map_err(migration_error)?;
+    let applied = upgrade::applied(&mut connection).await?;
     if applied.is_empty() {
         return Ok(());
     }
-    for it in applied {
-        match known.get(&it.version) {
-            None => return Err(StoreError::Newer { migration: it.version }),
-            Some(checksum) if **checksum != *it.checksum => {
-                return Err(StoreError::Migrate(MigrateError::VersionMismatch(it.version)));
-            }
-            Some(_) => {}
-        }
-    }
+    let pending = upgrade::pending(&POSTGRES, &applied)?;
+    upgrade::refuse_beside_others(&mut connection, &pending).await?;
     match sqlx::query(marks::ALL).fetch_optional(&mut connection).await.map_err(during())? {
         Some(mark) => {
             let name: String = mark.try_get("name").map_err(during())?;
@@ -183,22 +172,16 @@ async fn connect_to(options: &PgConnectOptions) -> Result<PgConnection, StoreErr
 
 async fn migrate(
     connection: &mut PgConnection,
+    migrations: &Migrator,
     options: &PgConnectOptions,
 ) -> Result<(), StoreError> {
     let denied = |error: &sqlx::Error| code(error).is_some_and(|it| it == "42501");
-    match migrations::POSTGRES.run(&mut *connection).await {
-        Err(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _))
-            if denied(&error) =>
-        {
+    match upgrade::migrate(connection, migrations).await {
+        Err(StoreError::Migrate(
+            MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _),
+        )) if denied(&error) => {
             Err(ServerError::Rights { server: named(options), source: error }.into())
         }
-        migrated => migrated.map_err(migration_error),
+        migrated => migrated,
     }
-}
-
-fn migration_error(error: MigrateError) -> StoreError {
-    if let MigrateError::VersionMissing(migration) = error {
-        return StoreError::Newer { migration };
-    }
-    StoreError::Migrate(error)
 }

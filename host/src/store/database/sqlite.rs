@@ -62,6 +62,7 @@ pub async fn open(file: &Path) -> Result<Database, StoreError> {
         readers: Connections::new(Pool::Sqlite(readers), Purpose::Work),
         revisions: Single::Inline(revisions),
         pages: Connections::new(Pool::Sqlite(pages), Purpose::Lists),
+        migration: migrations::newest(&migrations::CURRENT),
     })
 }
 

@@ -13,7 +13,7 @@ mod write;
 
 use super::connections::{Database, Tx};
 use super::statement::sql;
-use super::{postgres, sqlite};
+use super::{migrations, postgres, sqlite};
 use crate::store::error::TransferError;
 use crate::store::{Place, StoreError};
 use marks::{FILLED, Filling, MOVED};
@@ -182,7 +182,7 @@ impl Transfer {
         source.standing(to).await?;
         let made = match to {
             Place::File(file) => Box::pin(sqlite::open(file)).await?,
-            Place::Server(url) => Box::pin(postgres::open(url)).await?,
+            Place::Server(url) => Box::pin(postgres::open(url, &migrations::POSTGRES)).await?,
         };
         made.close().await;
         let mut target = Box::pin(Reader::open(to)).await?;
@@ -228,7 +228,7 @@ impl Transfer {
     pub async fn hold(&mut self) -> Result<Hold, StoreError> {
         let db = match &self.source.place {
             Place::File(file) => Box::pin(sqlite::open(file)).await?,
-            Place::Server(url) => Box::pin(postgres::open(url)).await?,
+            Place::Server(url) => Box::pin(postgres::open(url, &migrations::POSTGRES)).await?,
         };
         let mut tx = db.begin("transfer").await?;
         if let Place::Server(_) = self.source.place {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::*;
 use crate::nodes::{Held, Membership, Placed, Share, moves};
-use crate::store::{NodePhase, NodeState, Registered, Renewal, Renewed};
+use crate::store::{NodePhase, NodeState, Registered, Renewal, Renewed, is_rolling};
 
-const HOUR: Duration = Duration::from_hours(1);
+pub const HOUR: Duration = Duration::from_hours(1);
 
 pub fn node(name: &str) -> NodeRecord {
     NodeRecord {
@@ -17,7 +17,7 @@ pub fn node(name: &str) -> NodeRecord {
     }
 }
 
-async fn register(store: &Store, node: &NodeRecord, time: Duration) -> Registered {
+pub async fn register(store: &Store, node: &NodeRecord, time: Duration) -> Registered {
     let time = NodeTime::Renewed(time);
     store.register_node(node, time, NOW, interrupted).await.expect("registered")
 }
@@ -32,12 +32,12 @@ async fn renew_as(store: &Store, node: &NodeRecord, phase: NodePhase) -> (Renewe
     (renewed, membership.held())
 }
 
-async fn renew(store: &Store, node: &NodeRecord) -> (Renewed, Arc<Held>) {
+pub async fn renew(store: &Store, node: &NodeRecord) -> (Renewed, Arc<Held>) {
     renew_as(store, node, NodePhase::Live).await
 }
 
 /// Leases all that is due, as a node that believes to have these shares.
-async fn lease_by(store: &Store, node: &NodeRecord, held: &Held) -> Vec<Lease> {
+pub async fn lease_by(store: &Store, node: &NodeRecord, held: &Held) -> Vec<Lease> {
     let owner = node.id.to_string();
     let by = Lessee { owner: &owner, shares: held.shares() };
     let ids: Vec<MessageId> = store.all_due(NOW).await.iter().map(|it| it.message_id).collect();
@@ -206,16 +206,52 @@ async fn a_node_that_leaves_gives_back_what_it_could_not_finish() {
 }
 
 #[tokio::test]
-async fn nodes_with_other_tables_do_not_work_beside_each_other() {
+async fn a_node_neither_registers_nor_goes_on_with_tables_that_need_a_newer_one() {
     let fixture = Fixture::with_credits(1).await;
     let (store, first) = (&fixture.store, node("first"));
     register(store, &first, HOUR).await;
-    let older = sql("UPDATE nodes SET migration = 1").run(&store.db.writer).await;
-    assert_eq!(older.expect("written"), 1);
+    let applied = async |version: i64, description: &str| {
+        let row = sql("INSERT INTO _sqlx_migrations
+                 (version, description, installed_on, success, checksum, execution_time)
+             SELECT $1, $2, installed_on, success, checksum, 1 FROM _sqlx_migrations LIMIT 1");
+        let row = row.bind(version).bind(description).run(&store.db.writer).await;
+        assert_eq!(row.expect("written"), 1);
+    };
+    applied(9001, "a further column (needs 0)").await;
+    applied(9002, "a column goes (needs 1)").await;
+    assert_eq!(register(store, &node("second"), HOUR).await.others, 1);
+    renew(store, &first).await;
+
+    applied(9003, "another column goes (needs 9001)").await;
     let time = NodeTime::Renewed(HOUR);
-    let refused = store.register_node(&node("second"), time, NOW, interrupted).await;
-    let refused = refused.expect_err("refused").to_string();
-    assert!(refused.contains("the node first (Waxwing 1)"), "{refused}");
-    let again = register(store, &node("first"), HOUR).await;
-    assert_eq!(again.others, 0, "an earlier start of the node itself is over");
+    let refused = store.register_node(&node("third"), time, NOW, interrupted).await;
+    let refused = refused.expect_err("refused");
+    assert!(refused.is_newer(), "{refused}");
+    assert!(refused.to_string().contains("migration 9003"), "{refused}");
+    let renewal = Renewal { time: HOUR, phase: NodePhase::Live, skew_ms: 0 };
+    let moves = |live: &[NodeId], placed: &[Placed]| moves(first.id, live, placed);
+    let refused = store.renew_node(&first, renewal, NOW, interrupted, moves).await;
+    assert!(refused.is_err_and(|it| it.is_newer()), "it stood still while they were changed");
+}
+
+#[tokio::test]
+async fn nodes_of_two_versions_are_a_roll_until_one_version_is_gone() {
+    let fixture = Fixture::with_credits(1).await;
+    let (store, old, new) = (&fixture.store, node("old"), node("new"));
+    let new = NodeRecord { version: "2", ..new };
+    register(store, &old, HOUR).await;
+    register(store, &new, HOUR).await;
+    let shown = store.nodes().await.expect("readable");
+    assert!(is_rolling(&shown), "{shown:?}");
+    assert_eq!(shown[0].migration, store.db.migration);
+    store.leave_node(old.id, NOW, interrupted).await.expect("it leaves");
+    let shown = store.nodes().await.expect("readable");
+    assert_eq!(shown.len(), 2);
+    assert!(!is_rolling(&shown), "{shown:?}");
+    let newer =
+        sql("UPDATE nodes SET migration = 9001, version = '2', state = 'live' WHERE name = 'old'");
+    assert_eq!(newer.run(&store.db.writer).await.expect("written"), 1);
+    let again = sql("UPDATE nodes SET seen_until = (SELECT max(seen_until) FROM nodes)");
+    again.run(&store.db.writer).await.expect("written");
+    assert!(is_rolling(&store.nodes().await.expect("readable")), "one version with other tables");
 }

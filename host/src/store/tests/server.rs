@@ -28,12 +28,13 @@ const OF_A_SERVER: [&str; 4] =
 /// What is said to a file alone.
 pub(super) const OF_A_FILE: [&str; 3] = ["convert", "excess", "gauges: file"];
 /// Tests that are about SQLite: its file, its plans and its words.
-const ABOUT_A_FILE: [&str; 20] = [
+const ABOUT_A_FILE: [&str; 21] = [
     "store::database::",
     "store::embedded::",
     "store::integrity::",
     "store::tests::dialect",
     "store::tests::plans",
+    "store::tests::roll",
     "store::tests::server",
     "store::tests::states",
     "store::tests::transactions",
@@ -138,23 +139,6 @@ fn what_a_store_must_hold_holds_on_postgresql() {
         said.lines().find_map(|it| it.strip_prefix("test result: ok. ")?.split(' ').next());
     let passed: usize = passed.and_then(|it| it.parse().ok()).expect("a number");
     assert!(passed > FEWEST, "{passed} tests ran on PostgreSQL");
-}
-
-#[tokio::test]
-async fn no_version_migrates_the_tables_of_nodes_that_do_not_know_the_new_ones() {
-    let Some(cluster) = Cluster::shared("nodes of two versions on PostgreSQL") else { return };
-    let place = Place::Server(cluster.create("two_versions"));
-    let store = Store::open(place.clone()).await.expect("opens");
-    let node = super::nodes::node("one");
-    let time = NodeTime::Renewed(Duration::from_hours(1));
-    store.register_node(&node, time, NOW, interrupted).await.expect("registered");
-    Store::open(place.clone()).await.expect("a node of the same version").close().await;
-    let older = "UPDATE nodes SET migration = migration - 1";
-    sql(older).run(&store.db.writer).await.expect("written");
-    let refused = Store::open(place.clone()).await.expect_err("it would migrate").to_string();
-    assert!(refused.contains("the node one (Waxwing 1) works with this database"), "{refused}");
-    store.leave_node(node.id, NOW, interrupted).await.expect("it leaves");
-    Store::open(place).await.expect("nobody is there any more");
 }
 
 #[tokio::test]

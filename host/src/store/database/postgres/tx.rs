@@ -12,10 +12,10 @@ use super::sqlstate::code;
 use crate::store::error::DriverError;
 
 /// The isolation level is said: a database or a user may have another one as their default.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+pub const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 /// The lock of those who write, within one database. Whoever asks for it waits behind those who asked before, however
 /// little the two would be in each other's way: who wants it alone comes to it under any load (decision 0067).
-const ALONE: &str = "SELECT pg_advisory_xact_lock(7023767254913049)";
+pub const ALONE: &str = "SELECT pg_advisory_xact_lock(7023767254913049)";
 const BESIDE: &str = "SELECT pg_advisory_xact_lock_shared(7023767254913049)";
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 

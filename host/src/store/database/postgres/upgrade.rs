@@ -1,31 +1,175 @@
-//! No node changes the tables under others of an earlier version.
+//! Brings the tables up to date beside nodes of other versions. They go on where a migration adds something; one that
+//! takes something away waits until no node lives that works with it. `migrations/README.md` says which is which.
 
-use sqlx::Row as _;
+use std::time::{Duration, Instant};
+
+use sqlx::migrate::{Migrate, MigrateError, Migration, Migrator};
 use sqlx::postgres::PgConnection;
+use sqlx::{Connection, Row as _};
 
-use super::super::migrations;
+use super::super::migrations::{needed, newest};
+use super::sqlstate::{CANCELED, code};
+use super::tx::{ALONE, BEGIN};
 use crate::store::StoreError;
 use crate::store::error::ServerError;
 
+const TABLE: &str = "_sqlx_migrations";
+/// How long a try waits for each lock. All who want the same table wait behind it, and all who want to write. It is less
+/// than PostgreSQL's `deadlock_timeout` of 1 s: in a circle with somebody who reads, it is the migration that gives way.
+const LOCK_WAIT: Duration = Duration::from_millis(500);
+/// How long a statement may work while other nodes live, which write nothing meanwhile.
+const WORK_TIME: Duration = Duration::from_secs(10);
+/// `lock_not_available`, `deadlock_detected` and `serialization_failure`.
+const IN_THE_WAY: [&str; 3] = ["55P03", "40P01", "40001"];
+/// The pause between two tries, in which all who waited go on, and for how long there are further ones.
+const PAUSE: Duration = Duration::from_secs(2);
+const TRY_FOR: Duration = Duration::from_mins(1);
+
 /// Earlier versions have no nodes.
 const HAS_NODES: &str = "SELECT to_regclass('nodes') IS NOT NULL AS has_nodes";
-const OF_AN_EARLIER_VERSION: &str = "SELECT name, version FROM nodes
-    WHERE state <> 'gone' AND migration < $1
+const LIVE: &str = "SELECT name, version, migration FROM nodes
+    WHERE state <> 'gone'
       AND seen_until > CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT)
-    LIMIT 1";
+    ORDER BY name, id";
+const APPLIED: &str =
+    "SELECT version, checksum, description FROM _sqlx_migrations ORDER BY version";
 
-/// Refuses to go on where the tables are to be migrated and a node works with them that does not know the new ones.
-pub async fn refuse_beside_others(connection: &mut PgConnection) -> Result<(), StoreError> {
-    let during = || StoreError::during("open");
-    let row = sqlx::query(HAS_NODES).fetch_one(&mut *connection).await.map_err(during())?;
-    if !row.try_get::<bool, _>("has_nodes").map_err(during())? {
-        return Ok(());
+/// A migration that a database has run.
+#[derive(Debug)]
+pub struct Applied {
+    version: i64,
+    checksum: Vec<u8>,
+    description: String,
+}
+
+/// Runs the migrations that the database has not run. Of several programs that do it at one time one does it.
+///
+/// # Errors
+/// The program cannot work with the tables, a node cannot that lives, or the database failed; nothing was changed.
+pub async fn migrate(connection: &mut PgConnection, known: &Migrator) -> Result<(), StoreError> {
+    connection.lock().await?;
+    connection.ensure_migrations_table(TABLE).await?;
+    if let Some(version) = connection.dirty_version(TABLE).await? {
+        return Err(MigrateError::Dirty(version).into());
     }
-    let newest = migrations::newest(&migrations::POSTGRES);
-    let other = sqlx::query(OF_AN_EARLIER_VERSION).bind(newest);
-    let other = other.fetch_optional(&mut *connection).await.map_err(during())?;
-    let Some(row) = other else { return Ok(()) };
-    let node = row.try_get("name").map_err(during())?;
-    let version = row.try_get("version").map_err(during())?;
-    Err(ServerError::OtherVersion { node, version }.into())
+    let applied = applied(connection).await?;
+    let pending = pending(known, &applied)?;
+    if !pending.is_empty() {
+        run(connection, &pending).await?;
+    }
+    Ok(connection.unlock().await?)
+}
+
+/// The migrations that the database has run.
+pub async fn applied(connection: &mut PgConnection) -> Result<Vec<Applied>, StoreError> {
+    let rows = sqlx::query_as::<_, (i64, Vec<u8>, String)>(APPLIED).fetch_all(connection).await;
+    let rows = rows.map_err(failed)?.into_iter();
+    let of = |(version, checksum, description)| Applied { version, checksum, description };
+    Ok(rows.map(of).collect())
+}
+
+/// The migrations that the database has not run.
+///
+/// # Errors
+/// It has run one that the program does not know and cannot work with, or another one of the same number.
+pub fn pending<'a>(
+    known: &'a Migrator,
+    applied: &[Applied],
+) -> Result<Vec<&'a Migration>, StoreError> {
+    let newest = newest(known);
+    for it in applied {
+        match known.iter().find(|own| own.version == it.version) {
+            Some(own) if *own.checksum != *it.checksum => {
+                return Err(MigrateError::VersionMismatch(it.version).into());
+            }
+            // One with an earlier number is of no version that came after this one.
+            None if it.version < newest || needed(it.version, &it.description) > newest => {
+                return Err(StoreError::Newer { migration: it.version });
+            }
+            Some(_) | None => {}
+        }
+    }
+    let is_pending = |own: &&Migration| applied.iter().all(|it| it.version != own.version);
+    Ok(known.iter().filter(is_pending).collect())
+}
+
+/// Refuses to run migrations while a node lives that cannot work with the tables after them. Answers how many nodes live.
+pub async fn refuse_beside_others(
+    connection: &mut PgConnection,
+    pending: &[&Migration],
+) -> Result<usize, StoreError> {
+    let row = sqlx::query(HAS_NODES).fetch_one(&mut *connection).await.map_err(failed)?;
+    if !row.try_get::<bool, _>("has_nodes").map_err(failed)? {
+        return Ok(0);
+    }
+    let live = sqlx::query_as::<_, (String, String, i64)>(LIVE).fetch_all(connection).await;
+    let live = live.map_err(failed)?;
+    let needs = pending.iter().map(|it| (needed(it.version, &it.description), it.version));
+    let (needed, migration) = needs.max().unwrap_or_default();
+    let others = live.iter().filter(|(_, _, newest)| *newest < needed);
+    let others = others.map(|(name, version, _)| format!("{name} (Waxwing {version})"));
+    let nodes = others.collect::<Vec<_>>().join(", ");
+    if nodes.is_empty() {
+        Ok(live.len())
+    } else if needed < migration {
+        Err(ServerError::Skips { migration, needed, nodes }.into())
+    } else {
+        Err(ServerError::Contracts { migration, nodes }.into())
+    }
+}
+
+/// Runs migrations; tries again where others hold the tables.
+async fn run(connection: &mut PgConnection, pending: &[&Migration]) -> Result<(), StoreError> {
+    let begun = Instant::now();
+    loop {
+        let source = match run_once(connection, pending).await {
+            Err(StoreError::Migrate(
+                MigrateError::Execute(it) | MigrateError::ExecuteMigration(it, _),
+            )) => it,
+            done => return done,
+        };
+        let code = code(&source).unwrap_or_default();
+        if code == CANCELED {
+            return Err(ServerError::Long { source }.into());
+        }
+        if !IN_THE_WAY.contains(&code.as_str()) {
+            return Err(failed(source));
+        }
+        if begun.elapsed() > TRY_FOR {
+            return Err(ServerError::InUse { seconds: begun.elapsed().as_secs(), source }.into());
+        }
+        tracing::warn!(error = %source, "the tables are in use and could not be changed; trying again in 2 s");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Runs all of them, or none: a start that is refused has changed nothing.
+async fn run_once(connection: &mut PgConnection, pending: &[&Migration]) -> Result<(), StoreError> {
+    let mut tx = connection.begin_with(BEGIN).await.map_err(failed)?;
+    bound(&mut tx, "lock_timeout", LOCK_WAIT).await?;
+    // Nobody writes until the end: no node registers or renews that could not work with the tables then, and of those who
+    // write nobody holds a table that a migration waits for.
+    sqlx::query(ALONE).execute(&mut *tx).await.map_err(failed)?;
+    if refuse_beside_others(&mut tx, pending).await? > 0 {
+        bound(&mut tx, "statement_timeout", WORK_TIME).await?;
+    }
+    for migration in pending {
+        tx.apply(TABLE, migration).await?;
+    }
+    tx.commit().await.map_err(failed)
+}
+
+/// Bounds what the statements of a transaction may take.
+async fn bound(
+    connection: &mut PgConnection,
+    setting: &'static str,
+    time: Duration,
+) -> Result<(), StoreError> {
+    let set = sqlx::query("SELECT set_config($1, $2, TRUE)").bind(setting);
+    let set = set.bind(time.as_millis().to_string()).execute(connection).await;
+    set.map(|_| ()).map_err(failed)
+}
+
+fn failed(error: sqlx::Error) -> StoreError {
+    MigrateError::Execute(error).into()
 }
