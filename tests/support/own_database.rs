@@ -52,7 +52,7 @@ impl OwnDatabase {
     /// The variable that makes it the store of a server, or of a command.
     #[must_use]
     pub fn setting(&self) -> (&str, &str) {
-        (STORE_URL, &self.url)
+        (STORE_URL, self.url.as_str())
     }
 }
 
@@ -62,9 +62,8 @@ impl Drop for OwnDatabase {
     }
 }
 
-/// Whether stores are databases of PostgreSQL, where a test that is about the file, or about a data directory that begins
-/// without a server of the harness, has nothing to prove: it returns then. What it would have proven is said past the
-/// test runner, which swallows what a test prints that passes.
+/// Whether a test that is about the file of SQLite has to return, because stores are databases of PostgreSQL. That it was
+/// not run, and why, is then said past the test runner, which swallows what a test prints that passes.
 ///
 /// # Panics
 /// Standard error does not take it.
@@ -80,8 +79,8 @@ pub fn only_on_a_file(why: &str) -> bool {
     true
 }
 
-/// Any command that opens a store brings its tables up to date, and notes which master key it has: each server is to note
-/// its own one.
+/// Any command that opens a store brings its tables up to date. The command also notes which master key it has, and that is
+/// taken out again: each server notes its own one.
 fn make_template(cluster: &Cluster) {
     let url = cluster.create(TEMPLATE);
     let home = tempfile::tempdir().expect("a directory");

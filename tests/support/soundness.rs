@@ -112,7 +112,8 @@ fn unsound_in_other_words() -> [(&'static str, Sql); 2] {
         "SELECT count(*) FROM messages m WHERE json_array_length(decisions) = 0 OR EXISTS
            (SELECT 1 FROM json_each(m.decisions) d WHERE NOT EXISTS
               (SELECT 1 FROM plugin_identities i WHERE i.id = d.value ->> 0))",
-        "SELECT count(*) FROM messages m WHERE json_array_length(CAST(decisions AS JSON)) = 0 OR EXISTS
+        "SELECT count(*) FROM messages m
+         WHERE json_array_length(CAST(decisions AS JSON)) = 0 OR EXISTS
            (SELECT 1 FROM json_array_elements(CAST(m.decisions AS JSON)) d (value) WHERE NOT EXISTS
               (SELECT 1 FROM plugin_identities i WHERE i.id = CAST(d.value ->> 0 AS BIGINT)))",
     );

@@ -60,8 +60,8 @@ async fn the_audit_log_can_neither_be_rewritten_nor_erased() {
 pub type Row = (String, String, String, Option<String>);
 
 pub async fn rows(server: &Server) -> Vec<Row> {
-    let all = "SELECT actor || '|' || action || '|' || coalesce(ip, '') || '|' || coalesce(subject, '')
-               FROM audit ORDER BY id";
+    let all = "SELECT actor || '|' || action || '|' || coalesce(ip, '') || '|'
+                      || coalesce(subject, '') FROM audit ORDER BY id";
     let read = |row: &String| {
         let parts: Vec<String> = row.splitn(4, '|').map(str::to_owned).collect();
         let [actor, action, ip, subject]: [String; 4] = parts.try_into().expect("four parts");

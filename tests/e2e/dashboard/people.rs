@@ -363,7 +363,8 @@ async fn an_owner_fills_no_mailbox_with_invitations() {
     assert!(soon.status == 422 && soon.html.contains("invited a moment ago"), "{}", soon.html);
     change(&server, "UPDATE invitations SET created_at = 0").await;
     link(&owner.submit("/app/team", &asked).await.html, "invite");
-    let fill = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 25)
+    let fill = "WITH RECURSIVE numbers (n) AS
+                  (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 25)
                 INSERT INTO invitations SELECT account_id, 'n' || n, created_at, expires_at
                 FROM invitations, numbers WHERE address = 'bo@example.com'";
     assert_eq!(change(&server, fill).await, 50);
