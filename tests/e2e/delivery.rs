@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use waxwing_tests::{Launch, Server, until_async};
+use waxwing_tests::{Launch, Server, from_now, now_ms, until_async};
 
 use crate::fixture::{Database, message, with};
 
@@ -112,9 +112,13 @@ async fn a_deferred_message_says_when_it_is_tried_again() {
     let id = server.send(server.key(), &message("a@example.com")).await.message_id();
     wait_for_state(&server, "deferred", 1).await;
     let database = Database::of(&server).await;
-    let in_time = "SELECT count(*) FROM queue
-                   WHERE due_at / 1000 - unixepoch() BETWEEN 500 AND 700 AND lease_owner IS NULL";
-    assert_eq!(database.number(in_time).await, 1, "ten minutes from now, and leased by nobody");
+    let in_time = format!(
+        "SELECT count(*) FROM queue
+         WHERE due_at - {} BETWEEN 500000 AND 700000 AND lease_owner IS NULL",
+        now_ms()
+    );
+    let found = database.number(in_time.as_str()).await;
+    assert_eq!(found, 1, "ten minutes from now, and leased by nobody");
     let shown = server.message(&id);
     assert_eq!(shown["state"], "deferred");
     assert!(shown["nextAttemptAt"].is_string(), "the operator sees when: {shown}");
@@ -123,9 +127,7 @@ async fn a_deferred_message_says_when_it_is_tried_again() {
 #[tokio::test]
 async fn a_message_for_later_waits_until_it_is_due() {
     let server = Server::dev();
-    let database = Database::of(&server).await;
-    let in_ten_seconds = "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+10 seconds')";
-    let send_at = database.texts(in_ten_seconds).await.remove(0);
+    let send_at = from_now(Duration::from_secs(10));
     let later = with(message("later@example.com"), "sendAt", json!(send_at));
     let answer = server.send(server.key(), &later).await;
     let id = answer.message_id();
@@ -146,9 +148,7 @@ async fn a_message_for_later_waits_until_it_is_due() {
 #[tokio::test]
 async fn a_message_for_later_survives_a_restart_and_one_for_the_past_goes_now() {
     let mut server = Server::dev();
-    let database = Database::of(&server).await;
-    let tomorrow = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 day')";
-    let tomorrow = json!(database.texts(tomorrow).await.remove(0));
+    let tomorrow = json!(from_now(Duration::from_hours(24)));
     let later =
         server.send(server.key(), &with(message("b@example.com"), "sendAt", tomorrow)).await;
     let id = later.message_id();

@@ -18,11 +18,13 @@ mod spf;
 mod takeover;
 mod unseen;
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use waxwing_dns::DnsServer;
-use waxwing_tests::{Account, Domain, Launch, Port, Server, Smtp, name_server};
+use waxwing_tests::{Account, Domain, Launch, Port, Server, Smtp, from_now, name_server};
 
-use crate::fixture::{Database, message, with};
+use crate::fixture::{message, with};
 
 /// A name server, and a server that asks it.
 async fn lab() -> (DnsServer, Server) {
@@ -57,9 +59,8 @@ async fn send(server: &Server, key: &str, domain: &str, to: &str) -> String {
 
 /// The same, in fifteen seconds: what happens before finds it in the queue.
 async fn send_later(server: &Server, key: &str, domain: &str, to: &str) -> String {
-    let soon = "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+15 seconds')";
-    let at = Database::of(server).await.texts(soon).await.remove(0);
-    server.send(key, &with(mail(domain, to), "sendAt", json!(at))).await.message_id()
+    let soon = json!(from_now(Duration::from_secs(15)));
+    server.send(key, &with(mail(domain, to), "sendAt", soon)).await.message_id()
 }
 
 /// HTTP and SMTP refuse to send from a domain, with the judgement that the domain itself shows.

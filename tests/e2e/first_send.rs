@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use waxwing_tests::{Launch, Server, until_async};
+use waxwing_tests::{Launch, OwnDatabase, Server, until_async};
 use waxwing_tools::Need;
 
 use crate::fixture::message;
@@ -125,9 +125,11 @@ fn a_second_server_on_the_same_data_directory_says_what_is_wrong() {
 fn a_taken_port_is_named_with_the_way_out() {
     let server = Server::dev();
     let other = server.scratch("other");
+    let database = OwnDatabase::make();
     let output = Command::new(waxwing_tests::binary())
         .args(["dev", "--json", "--http", server.address(), "--data-dir"])
         .arg(other)
+        .envs(database.iter().map(OwnDatabase::setting))
         .output()
         .expect("the binary runs");
     let error = String::from_utf8(output.stderr).expect("UTF-8");

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 use waxwing_dns::DnsServer;
-use waxwing_tests::{Server, waxwing};
+use waxwing_tests::{OwnDatabase, Server, waxwing};
 
 const HOST: &str = "mail.example.net";
 const ADDRESS: &str = "192.0.2.25";
@@ -191,6 +191,8 @@ async fn the_server_starts_with_the_file_and_serves_https() {
 
     let mut serve = waxwing();
     serve.args(["serve", "--config"]).arg(&file).stdin(Stdio::null()).stderr(Stdio::piped());
+    let database = OwnDatabase::make();
+    serve.envs(database.iter().map(OwnDatabase::setting));
     // Ports that nobody else has, and that anybody may open.
     for key in [
         "HTTP__LISTEN",

@@ -10,7 +10,7 @@ use crate::fixture::{Database, Template, message, publish, publish_harmful, with
 async fn assert_stopped(server: &Server, harmful: &[(&str, &str, &str)]) {
     let account = server.dev_output("accountId").to_owned();
     for (slug, text, _) in harmful {
-        publish_harmful(server, &account, slug, text);
+        publish_harmful(server, &account, slug, text).await;
     }
     let balance = server.balance(&account);
     for _ in 0..3 {
@@ -68,7 +68,7 @@ async fn a_harmful_template_does_not_hold_up_the_others() {
     let server = Server::dev();
     let account = server.dev_output("accountId").to_owned();
     let endless = "{% for i in (1..9000000000000) %}{% endfor %}";
-    publish_harmful(&server, &account, "endless", endless);
+    publish_harmful(&server, &account, "endless", endless).await;
     let harmful = with(message("a@example.com"), "template", json!("endless"));
     let good = message("good@example.com");
     let harm = futures_util::future::join_all((0..8).map(|_| server.send(server.key(), &harmful)));

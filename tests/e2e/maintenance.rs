@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use waxwing_tests::{Answer, Port, Server, Smtp, until_async};
+use waxwing_tests::{Answer, Port, Server, Smtp, from_now, until_async};
 
 use crate::fixture::{Database, message, with};
 
@@ -72,9 +72,8 @@ async fn an_operator_holds_delivery_over_http_and_lets_it_go_on() {
     set(&server, &json!({"reason": "x"})).await.assert_faults(&["readOnly"]);
     let lines = json!({"readOnly": true, "reason": "a\r\n250 OK"});
     set(&server, &lines).await.assert_faults(&["reason"]);
-    let soon = "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+6 seconds')";
-    let soon = Database::of(&server).await.texts(soon).await.remove(0);
-    let later = with(message("later@example.com"), "sendAt", json!(soon));
+    let soon = json!(from_now(Duration::from_secs(6)));
+    let later = with(message("later@example.com"), "sendAt", soon);
     let id = server.send(server.key(), &later).await.message_id();
     let on = json!({"readOnly": true, "reason": REASON, "holdDelivery": true});
     let held = set(&server, &on).await;

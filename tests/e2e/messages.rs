@@ -10,11 +10,9 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::SqlitePool;
-use sqlx::sqlite::SqliteConnectOptions;
-use waxwing_tests::{Account, Answer, Server, until_async};
+use waxwing_tests::{Account, Answer, Server, from_now, until_async};
 
-use crate::fixture::{Database, message, with};
+use crate::fixture::{Database, change, message, with};
 
 /// An account with credits and a key that may send and manage.
 fn holder(server: &Server, credits: u32) -> Account {
@@ -39,18 +37,9 @@ async fn post(server: &Server, key: &str, below: &str) -> Answer {
     ask(server, Method::POST, key, below).await
 }
 
-/// Changes the database beside the server; answers how many rows.
-async fn change(server: &Server, sql: &'static str) -> u64 {
-    let file = server.data_dir().join("waxwing.db");
-    let options = SqliteConnectOptions::new().filename(file).busy_timeout(Duration::from_secs(20));
-    let pool = SqlitePool::connect_with(options).await.expect("the database opens");
-    sqlx::query(sql).execute(&pool).await.expect("changed").rows_affected()
-}
-
 /// Sends a message that waits until tomorrow.
 pub async fn send_tomorrow(server: &Server, key: &str, to: &str) -> String {
-    let tomorrow = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 day')";
-    let tomorrow = json!(Database::of(server).await.texts(tomorrow).await.remove(0));
+    let tomorrow = json!(from_now(Duration::from_hours(24)));
     let answer = server.send(key, &with(message(to), "sendAt", tomorrow)).await;
     assert_eq!(answer.body["state"], "scheduled", "{}", answer.body);
     answer.message_id()

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use waxwing_tests::{Launch, Posted, Receiver, Server, until};
+use waxwing_tests::{Launch, Posted, Receiver, Server, only_on_a_file, until};
 use waxwing_tools::Cluster;
 
 use crate::dashboard::Browser;
@@ -119,6 +119,9 @@ fn balance(server: &Server) -> i64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_installation_moves_beside_its_server_and_back_and_goes_on() {
+    if only_on_a_file("it moves from a file to PostgreSQL") {
+        return;
+    }
     let Some(cluster) = Cluster::shared("that an installation moves to PostgreSQL and back") else {
         return;
     };
@@ -180,6 +183,9 @@ async fn an_installation_moves_beside_its_server_and_back_and_goes_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kill_9_leaves_half_of_a_move_that_goes_on_and_a_changed_row_is_named() {
+    if only_on_a_file("it moves from a file to PostgreSQL") {
+        return;
+    }
     let Some(cluster) = Cluster::shared("that a move to PostgreSQL survives kill -9") else {
         return;
     };
@@ -215,6 +221,9 @@ async fn kill_9_leaves_half_of_a_move_that_goes_on_and_a_changed_row_is_named() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_moved_is_refused_and_a_look_changes_nothing() {
+    if only_on_a_file("it moves from a file to PostgreSQL") {
+        return;
+    }
     let Some(cluster) = Cluster::shared("what a move to PostgreSQL refuses") else { return };
     let urls = [cluster.create("refused_empty"), cluster.create("refused_taken")];
     let [empty, taken] = urls.each_ref().map(String::as_str);

@@ -4,10 +4,11 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use waxwing_tests::{Launch, Server, name_server};
+use waxwing_tests::{Launch, Server, from_now, name_server};
 
 use crate::fixture::{Database, message, with};
 
@@ -51,8 +52,7 @@ async fn things(server: &Server) -> Vec<(&'static str, Vec<String>)> {
     for to in ["a@example.com", "b@example.com"] {
         messages.push(server.send(key, &message(to)).await.message_id());
     }
-    let tomorrow = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 day')";
-    let tomorrow = json!(Database::of(server).await.texts(tomorrow).await.remove(0));
+    let tomorrow = json!(from_now(Duration::from_hours(24)));
     for to in ["c@example.com", "d@example.com"] {
         let later = with(message(to), "sendAt", tomorrow.clone());
         messages.push(server.send(key, &later).await.message_id());

@@ -272,6 +272,7 @@ fn a_domain_is_judged(server: &Server, domain: &Proven) {
             .arg("--json")
             .arg("--data-dir")
             .arg(server.data_dir())
+            .envs(server.environment())
             .env("WAXWING_PLUGINS__MAX_COMPONENT_BYTES", LARGE),
     );
     let decision = &added["decision"];

@@ -93,6 +93,21 @@ fn what_cannot_be_a_store_is_said_before_anything_listens() {
     }
 }
 
+#[test]
+fn each_server_has_a_store_of_its_own_of_the_kind_that_the_run_asks_for() {
+    let asked = std::env::var("WAXWING_TEST_STORE").unwrap_or_default();
+    let mut one = Server::dev();
+    let other = Server::dev();
+    assert_eq!(one.store_url().is_some(), asked == "postgres", "{asked}");
+    assert_eq!(one.data_dir().join("waxwing.db").exists(), one.store_url().is_none());
+    let is_another = one.store_url().is_none() || one.store_url() != other.store_url();
+    assert!(is_another, "a second data directory has a second database");
+    let account = one.open_account("pro", 3).id;
+    one.restart_as(Launch::dev());
+    assert_eq!(one.balance(&account), 3, "a restart goes on with the same database");
+    assert!(other.cli_fails(&["account", "show", &account]).contains(&account));
+}
+
 const CLIENTS: usize = 6;
 /// Sends that are accepted before the primary is gone, and after another one is there.
 const SENDS: usize = 60;

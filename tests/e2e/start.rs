@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use waxwing_tests::{Launch, Server, binary, until_async};
+use waxwing_tests::{Launch, OwnDatabase, Server, binary, until_async};
 
-fn run(arguments: &[&str]) -> (Output, String) {
+fn run(database: Option<&OwnDatabase>, arguments: &[&str]) -> (Output, String) {
     let mut command = Command::new(binary());
+    command.envs(database.map(OwnDatabase::setting));
     let output = command.args(arguments).stdin(Stdio::null()).output().expect("the binary runs");
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     (output, errors)
@@ -18,6 +19,7 @@ fn run(arguments: &[&str]) -> (Output, String) {
 #[test]
 fn a_port_that_is_taken_is_named_with_the_key_that_chooses_another() {
     let home = tempfile::tempdir().expect("a directory");
+    let database = OwnDatabase::make();
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("an address").to_string();
     let data = home.path().join("data").display().to_string();
@@ -43,14 +45,14 @@ fn a_port_that_is_taken_is_named_with_the_key_that_chooses_another() {
             at("smtp.listen_tls"),
         );
         std::fs::write(&file, toml).expect("written");
-        let (output, errors) = run(&["serve", "--config", &path]);
+        let (output, errors) = run(database.as_ref(), &["serve", "--config", &path]);
         assert!(!output.status.success(), "{section}.{key}");
         let wanted = format!("[{section}] {key}");
         assert!(errors.contains(&wanted) && errors.contains(&address), "{wanted}: {errors}");
         assert!(!errors.contains("--"), "serve has no flag for a port: {errors}");
     }
     let data = ["dev", "--data-dir", &data, "--http", &address];
-    let (_, errors) = run(&data);
+    let (_, errors) = run(database.as_ref(), &data);
     assert!(errors.contains("choose another with --http"), "{errors}");
 }
 
@@ -93,7 +95,7 @@ fn a_misspelt_command_or_option_is_told_the_nearest_one() {
         (vec!["plugin", "instal"], "'install'"),
         (vec!["account", "create", "--nmae", "x"], "'--name'"),
     ] {
-        let (output, errors) = run(&arguments);
+        let (output, errors) = run(None, &arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(errors.contains("similar") && errors.contains(meant), "{arguments:?}: {errors}");
     }

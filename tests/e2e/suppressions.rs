@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use waxwing_tests::{Account, Answer, Server, assert_problem, until_async};
+use waxwing_tests::{Account, Answer, Server, assert_problem, from_now, until_async};
 
-use crate::fixture::{Database, change, in_sql, message};
+use crate::fixture::{Database, change, message};
 
 fn holder(server: &Server) -> Account {
     let account = server.open_account("pro", 1_000);
@@ -73,7 +73,7 @@ async fn a_removal_is_undone_as_it_was_by_the_account_alone() {
     let (ann, eve) = (holder(&server), holder(&server));
     let body = json!({"address": "ada@example.com", "reason": "moved away"});
     assert_eq!(add(&server, &ann.key, &body).await.status, 201);
-    let (id, complained) = (in_sql(&ann.id), "UPDATE suppressions SET kind = 'complaint'");
+    let (id, complained) = (server.in_sql(&ann.id), "UPDATE suppressions SET kind = 'complaint'");
     change(&server, &format!("{complained} WHERE account_id = {id}")).await;
     let before = ask(&server, Method::GET, &ann.key, "/ada@example.com").await.body;
     let removed = ask(&server, Method::DELETE, &ann.key, "/ada@example.com").await.body;
@@ -99,8 +99,7 @@ async fn a_removal_is_undone_as_it_was_by_the_account_alone() {
 async fn an_address_with_an_end_is_off_the_list_by_itself() {
     let server = Server::dev();
     let ann = holder(&server);
-    let soon = "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+10 seconds')";
-    let soon = Database::of(&server).await.texts(soon).await.remove(0);
+    let soon = from_now(Duration::from_secs(10));
     let body = json!({"address": "a@example.com", "expiresAt": soon});
     assert_eq!(add(&server, &ann.key, &body).await.status, 201);
     assert_eq!(state(&server, &ann.key, "a@example.com").await, "suppressed");

@@ -86,7 +86,7 @@ impl Server {
         let mut shell = Command::new("sh");
         shell.args(["-e", "-c", lines]).current_dir(folder).stdin(Stdio::null());
         shell.env("PATH", format!("{}:{path}", programs.display()));
-        shell.envs(self.environment().iter().map(|(name, value)| (name, value)));
+        shell.envs(self.environment());
         shell.output().expect("sh runs")
     }
 
@@ -108,7 +108,7 @@ impl Server {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = waxwing();
         command
-            .envs(self.environment().iter().map(|(name, value)| (name, value)))
+            .envs(self.environment())
             .args(arguments)
             .arg("--data-dir")
             .arg(self.data_dir())

@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use crate::seed::Seed;
 
+/// The variable that says which database of PostgreSQL the store is.
+pub(crate) const STORE_URL: &str = "WAXWING_STORE__URL";
+
 /// How a server is started, and with which settings.
 #[derive(Debug, Clone)]
 pub struct Launch {
@@ -98,7 +101,12 @@ impl Launch {
         &self.environment
     }
 
-    /// The command for a data directory in `home`.
+    /// Whether it names the database that is to be the store.
+    pub(crate) fn names_a_store(&self) -> bool {
+        self.environment.iter().any(|(name, _)| name == STORE_URL)
+    }
+
+    /// The command for a data directory in `home`, without what is set through the environment.
     pub(crate) fn command(&self, home: &Path) -> Command {
         let data = home.join("data");
         let mut command = match self.open_files {
@@ -109,7 +117,6 @@ impl Launch {
                 limited
             }),
         };
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         match &self.command {
             Kind::Dev => {
                 command.args(["dev", "--json", "--http", "127.0.0.1:0", "--data-dir"]).arg(data);

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
-use crate::launch::{Kind, Launch};
+use crate::launch::{Kind, Launch, STORE_URL};
+use crate::own_database::OwnDatabase;
 use crate::seed::Seed;
 use crate::wait::until;
 
@@ -24,6 +25,8 @@ const LOG_TAIL: usize = 60;
 pub struct Server {
     home: TempDir,
     launch: Launch,
+    /// Where the tests run on PostgreSQL, and the test names no database itself.
+    database: Option<OwnDatabase>,
     child: Option<Child>,
     line: Value,
     pub(crate) http: reqwest::Client,
@@ -45,9 +48,16 @@ impl Server {
     pub fn start(launch: Launch) -> Self {
         let home = tempfile::tempdir().expect("a temporary directory");
         Seed::of_this_build().plant(&home.path().join("data")).expect("the seed is planted");
-        let http = http_client();
-        let mut server =
-            Self { home, launch, child: None, line: Value::Null, http, document: OnceCell::new() };
+        let database = if launch.names_a_store() { None } else { OwnDatabase::make() };
+        let mut server = Self {
+            home,
+            launch,
+            database,
+            child: None,
+            line: Value::Null,
+            http: http_client(),
+            document: OnceCell::new(),
+        };
         server.launch();
         server
     }
@@ -196,8 +206,17 @@ impl Server {
     }
 
     /// What the environment sets for it, and so for commands beside it.
-    pub(crate) fn environment(&self) -> &[(String, String)] {
-        self.launch.environment()
+    pub fn environment(&self) -> impl Iterator<Item = (&str, &str)> {
+        let own = self.database.iter().map(OwnDatabase::setting);
+        let set = self.launch.environment().iter();
+        own.chain(set.map(|(name, value)| (name.as_str(), value.as_str())))
+    }
+
+    /// The database that is its store; none where that is a file in its data directory.
+    #[must_use]
+    pub fn store_url(&self) -> Option<&str> {
+        let urls = self.environment().filter(|(name, _)| *name == STORE_URL);
+        urls.map(|(_, url)| url).last()
     }
 
     fn log_file(&self) -> PathBuf {
@@ -211,6 +230,7 @@ impl Server {
         let mut child = self
             .launch
             .command(self.home.path())
+            .envs(self.environment())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(log)

@@ -3,7 +3,8 @@
 use futures_util::future::join_all;
 use waxwing_tests::{Launch, Server};
 
-use super::{Browser, PASSWORD, audit, code, dev_person};
+use super::{Browser, PASSWORD, code, dev_person};
+use crate::fixture::{Database, change};
 
 const ANOTHER: &str = "another horse battery staple";
 
@@ -203,7 +204,7 @@ async fn another_password_does_not_stand_for_the_second_factor() {
     let account = server.open_account("pro", 0);
     let mut browser = Browser::invited(&server, "bo@example.com", &account.id, "owner").await;
     enrol(&mut browser).await;
-    audit::open(&server).execute("UPDATE sessions SET verified_at = 0", []).expect("changed");
+    change(&server, "UPDATE sessions SET verified_at = 0").await;
     let asked = browser.submit("/app/profile/factor/remove", &[]).await;
     assert!(asked.status == 403 && asked.html.contains("step-up-password"), "{}", asked.html);
     let typed = [("before", PASSWORD), ("after", ANOTHER)];
@@ -260,12 +261,9 @@ async fn a_set_up_that_is_sent_five_times_at_once_makes_one_account() {
     let path = setup_link(&server);
     let secret = Browser::new(&server).get(&path).await.value("enrolment");
     let now = code(&secret, 0);
-    let database = audit::open(&server);
-    let accounts = || {
-        let count = "SELECT count(*) FROM accounts";
-        database.query_row(count, [], |row| row.get::<_, u32>(0)).expect("read")
-    };
-    let before = accounts();
+    let database = Database::of(&server).await;
+    let accounts = "SELECT count(*) FROM accounts";
+    let before = database.number(accounts).await;
     let set_up = |number: u32| {
         let (server, path, secret, now) = (&server, &path, &secret, &now);
         async move {
@@ -282,7 +280,7 @@ async fn a_set_up_that_is_sent_five_times_at_once_makes_one_account() {
     };
     let pages = join_all((1..=5).map(set_up)).await;
     assert_eq!(pages.iter().filter(|it| it.status == 200).count(), 1, "{pages:?}");
-    assert_eq!(accounts(), before + 1, "{pages:?}");
+    assert_eq!(database.number(accounts).await, before + 1, "{pages:?}");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use serde_json::json;
 use waxwing_tests::Server;
 
 use super::Browser;
+use crate::fixture::Database;
 
 #[tokio::test]
 async fn a_change_is_written_down_with_who_what_and_where_from() {
@@ -27,7 +28,7 @@ async fn a_change_is_written_down_with_who_what_and_where_from() {
     let checked = server.answer(check.body(export.bytes().await.expect("a zip file"))).await;
     assert_eq!(checked.status, 200, "{}", checked.body);
 
-    let rows = rows(&server);
+    let rows = rows(&server).await;
     let found = |actor: &str, action: &str, subject: &str| {
         rows.iter().filter(|it| it.0 == actor && it.1 == action && it.2.contains(subject)).count()
     };
@@ -49,24 +50,22 @@ async fn a_change_is_written_down_with_who_what_and_where_from() {
 async fn the_audit_log_can_neither_be_rewritten_nor_erased() {
     let server = Server::dev();
     drop(Browser::of_dev(&server).await);
-    let database = open(&server);
+    let database = Database::changing(&server).await;
     for statement in ["UPDATE audit SET action = 'x'", "DELETE FROM audit"] {
-        let refused = database.execute(statement, []).expect_err("refused");
+        let refused = database.change(statement).await.expect_err("refused");
         assert!(refused.to_string().contains("append-only"), "{refused}");
     }
 }
 
 pub type Row = (String, String, String, Option<String>);
 
-pub fn rows(server: &Server) -> Vec<Row> {
-    let database = open(server);
-    let text = "SELECT actor, action, coalesce(subject, ''), ip FROM audit ORDER BY id";
-    let mut statement = database.prepare(text).expect("prepared");
-    let rows =
-        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)));
-    rows.expect("read").map(|row| row.expect("a row")).collect()
-}
-
-pub fn open(server: &Server) -> rusqlite::Connection {
-    rusqlite::Connection::open(server.data_dir().join("waxwing.db")).expect("the database opens")
+pub async fn rows(server: &Server) -> Vec<Row> {
+    let all = "SELECT actor || '|' || action || '|' || coalesce(ip, '') || '|'
+                      || coalesce(subject, '') FROM audit ORDER BY id";
+    let read = |row: &String| {
+        let parts: Vec<String> = row.splitn(4, '|').map(str::to_owned).collect();
+        let [actor, action, ip, subject]: [String; 4] = parts.try_into().expect("four parts");
+        (actor, action, subject, (!ip.is_empty()).then_some(ip))
+    };
+    Database::of(server).await.texts(all).await.iter().map(read).collect()
 }

@@ -85,7 +85,7 @@ async fn a_declined_invitation_is_gone_and_stands_in_the_audit_log() {
     assert!(!ann.get("/app/team").await.html.contains("bea@example.com"));
     let log = ann.get("/app/audit?q=decline").await;
     assert!(log.html.contains("bea@example.com"), "{}", log.html);
-    let rows = audit::rows(&server);
+    let rows = audit::rows(&server).await;
     let row = rows.iter().find(|it| it.1 == "decline_invitation").expect("written down");
     assert_eq!(row.3, None, "the account does not learn from where: {rows:?}");
     // A member is not taken out by what declines an invitation.

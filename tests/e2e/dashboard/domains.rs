@@ -83,7 +83,7 @@ async fn a_domain_is_added_published_checked_rotated_and_removed() {
     let removed = browser.submit(&remove, &[("name", "shop.example")]).await;
     assert_eq!(removed.to.as_deref(), Some("/app/domains?done=removed"), "{}", removed.html);
     assert_eq!(browser.get(path).await.status, 404);
-    let rows = audit::rows(&server);
+    let rows = audit::rows(&server).await;
     for action in ["add_domain", "check_domain", "rotate_domain", "delete_domain"] {
         let is_noted =
             rows.iter().any(|it| it.0 == "user" && it.1 == action && it.2 == "shop.example");
@@ -136,7 +136,7 @@ async fn an_owner_sets_the_default_sender_and_the_first_command_then_works() {
     let body = body.expect("a command").replace("&#34;", "\"").replace("&#38;", "&");
     let body = serde_json::from_str(&body).expect("JSON");
     server.send(&admin, &body).await.message_id();
-    let rows = audit::rows(&server);
+    let rows = audit::rows(&server).await;
     assert_eq!(rows.iter().filter(|it| it.1 == "change_account").count(), 1, "{rows:?}");
     assert_eq!(owner.submit(path, &[("sender", "")]).await.status, 303);
     assert_eq!(server.get_as(&admin, "/v1/account").await.body["sender"], json!(null));

@@ -4,6 +4,7 @@ use futures_util::future::join_all;
 use waxwing_tests::{Launch, Server};
 
 use super::{Browser, Page, audit, dev_person};
+use crate::fixture::change;
 
 /// The form of a page with the number of that page, as its buttons send it.
 struct Once {
@@ -90,7 +91,7 @@ async fn a_second_click_leads_to_what_the_first_has_made() {
         assert_eq!(first.status, 200, "{path}: {}", first.html);
         assert!(second.status == 409 && second.html.contains(said), "{path}: {}", second.html);
     }
-    let rows = audit::rows(&server);
+    let rows = audit::rows(&server).await;
     for action in [
         "create_template",
         "duplicate_template",
@@ -137,7 +138,7 @@ async fn what_was_typed_survives_the_question_for_the_password() {
     let (_, password) = dev_person(&server);
     let once = Once::of(&mut browser, "/app/keys/new").await;
     let typed = once.fields(&[("name", "Ops \"1\""), ("mode", "live"), ("scope", "admin")]);
-    audit::open(&server).execute("UPDATE sessions SET verified_at = 0", []).expect("changed");
+    change(&server, "UPDATE sessions SET verified_at = 0").await;
     let asked = browser.send("/app/keys", &typed).await;
     let kept =
         ["action=\"/app/keys\"", "value=\"Ops &#34;1&#34;\"", "name=\"scope\" value=\"admin\""];

@@ -5,7 +5,7 @@ use std::time::Duration;
 use waxwing_tests::{Launch, Server, until_async};
 
 use super::{Browser, Page};
-use crate::fixture::message;
+use crate::fixture::{Database, change, message};
 
 /// Where the part of a page asks for itself, and after how many seconds.
 fn asks(page: &Page) -> (String, String) {
@@ -86,17 +86,14 @@ async fn a_page_that_asks_by_itself_keeps_no_session() {
     let server = Server::dev();
     let mut browser = Browser::of_dev(&server).await;
     let (path, _) = asks(&browser.get("/app/messages").await);
-    let database = super::audit::open(&server);
-    let seen = || -> i64 {
-        let statement = "SELECT seen_at FROM sessions";
-        database.query_row(statement, [], |row| row.get(0)).expect("a session")
-    };
-    let earlier = seen() - 3_600_000;
-    database.execute("UPDATE sessions SET seen_at = ?1", [earlier]).expect("changed");
+    let database = Database::of(&server).await;
+    let seen = "SELECT seen_at FROM sessions";
+    let earlier = database.number(seen).await - 3_600_000;
+    change(&server, &format!("UPDATE sessions SET seen_at = {earlier}")).await;
     assert_eq!(part(&mut browser, &path).await.status, 204);
-    assert_eq!(seen(), earlier, "nobody looked at it");
+    assert_eq!(database.number(seen).await, earlier, "nobody looked at it");
     browser.get("/app/messages").await;
-    assert!(seen() > earlier);
+    assert!(database.number(seen).await > earlier);
     browser.cookie = None;
     let over = part(&mut browser, &path).await;
     assert_eq!(over.status, 303, "{}", over.html);

@@ -111,7 +111,7 @@ async fn suppressions_are_added_found_and_taken_off() {
     assert_eq!(sent.body["state"], "queued", "{}", sent.body);
     let removed = browser.submit("/app/suppressions/remove", &chosen).await;
     assert_eq!(removed.to.as_deref(), Some("/app/suppressions?done=none"), "{}", removed.html);
-    let rows = audit::rows(&server);
+    let rows = audit::rows(&server).await;
     let count = |action: &str| rows.iter().filter(|it| it.0 == "user" && it.1 == action).count();
     assert_eq!((count("add_suppression"), count("delete_suppression")), (53, 2), "{rows:?}");
 
@@ -160,7 +160,7 @@ async fn what_was_taken_off_the_list_is_put_back_as_it_was() {
     for member in ["address", "kind", "reason", "messageId", "expiresAt"] {
         assert_eq!(stands[member], stood[member], "{member}: {stands}");
     }
-    let rows = audit::rows(&server);
+    let rows = audit::rows(&server).await;
     let of = |action: &str| rows.iter().filter(|it| it.0 == "user" && it.1 == action).count();
     assert_eq!((of("delete_suppression"), of("add_suppression")), (1, 1), "{rows:?}");
 }
@@ -187,7 +187,7 @@ async fn a_brand_is_changed_checked_and_warned_of() {
     server.send(&account.key, &message("ada@example.com")).await.message_id();
     let mail = server.wait_for_mail_to("ada@example.com").await;
     assert!(mail.subject.contains("Plover"), "{}", mail.subject);
-    let rows = audit::rows(&server);
+    let rows = audit::rows(&server).await;
     assert_eq!(rows.iter().filter(|it| it.1 == "change_brand").count(), 2, "{rows:?}");
 
     let mut member = Browser::invited(&server, "bo@example.com", &account.id, "member").await;

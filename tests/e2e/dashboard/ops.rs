@@ -118,7 +118,7 @@ async fn an_operator_opens_pays_and_suspends_accounts() {
 
     let log = server.cli(&["user", "list"]);
     assert_eq!(log.as_array().map(Vec::len), Some(1), "no user was made: {log}");
-    let rows = super::audit::rows(&server);
+    let rows = super::audit::rows(&server).await;
     let count = |action: &str| rows.iter().filter(|it| it.0 == "user" && it.1 == action).count();
     assert_eq!(count("create_account"), 1, "{rows:?}");
     assert_eq!(count("grant_credits"), 1, "{rows:?}");
@@ -185,7 +185,7 @@ async fn a_plugin_is_activated_and_rolled_back_by_page() {
     assert!(page.html.contains("The operator rolled it back."), "{}", page.html);
     assert_eq!(server.slot(PLAN).await["active"]["builtin"], json!(true));
     assert_eq!(browser.get(&format!("{path}/install")).await.status, 404);
-    let rows = super::audit::rows(&server);
+    let rows = super::audit::rows(&server).await;
     for action in ["activate_plugin", "roll_back_plugin"] {
         assert!(rows.iter().any(|it| it.0 == "user" && it.1 == action), "{action}: {rows:?}");
     }
@@ -245,7 +245,7 @@ async fn settings_of_a_plugin_are_typed_proven_and_rolled_back() {
     order(&mut browser, &format!("{path}/rollback")).await;
     let before = ["free", "starter", "pro", "business", "enterprise"];
     until_async("the ones before are live", wait, async || are(&before).await).await;
-    let rows = super::audit::rows(&server);
+    let rows = super::audit::rows(&server).await;
     let configured = rows.iter().filter(|it| it.0 == "user" && it.1 == "configure_plugin").count();
     assert_eq!(configured, 1, "{rows:?}");
 }
@@ -383,7 +383,7 @@ async fn the_queue_says_what_waits_and_tries_now() {
     let page = browser.get("/ops/queue/sandbox?tried=1").await;
     assert!(page.html.contains("One message is due now."), "{}", page.html);
     assert_eq!(browser.get("/ops/queue/nobody.example").await.status, 404);
-    let rows = super::audit::rows(&server);
+    let rows = super::audit::rows(&server).await;
     assert!(rows.iter().any(|it| it.1 == "retry_destination" && it.2 == "sandbox"), "{rows:?}");
 }
 

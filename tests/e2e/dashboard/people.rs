@@ -8,7 +8,7 @@ use waxwing_tests::{Launch, Server, until_async};
 
 use super::access::enrol;
 use super::{Browser, PASSWORD, Page, audit};
-use crate::fixture::message;
+use crate::fixture::{Database, change, message};
 
 /// The path of the link that stands on a page, or in an e-mail.
 pub fn link(text: &str, page: &str) -> String {
@@ -125,8 +125,7 @@ async fn invitations_and_resets_come_by_mail_and_only_operators_can_read_them() 
         assert!(page.status == 200 && page.html.contains("is on its way"), "{}", page.html);
     }
     // The link of the invitation is older than the pause by then.
-    let database = audit::open(&server);
-    database.execute("UPDATE one_time_links SET created_at = 0", []).expect("changed");
+    change(&server, "UPDATE one_time_links SET created_at = 0").await;
     guest.send("/forgotten", &[("email", "bo@example.com")]).await;
     let text = mail_to(&server, "bo@example.com", "Choose another password for Waxwing").await;
     let fields = [("password", "another horse battery staple"), ("code", "")];
@@ -189,7 +188,7 @@ async fn a_log_in_by_a_link_that_an_owner_saw_opens_no_further_account() {
     assert_eq!(page.to.as_deref(), Some("/app"), "{}", page.html);
     assert_eq!(taken.get("/app").await.to.as_deref(), Some("/login"));
     // The address was invited a moment ago, by the other account.
-    audit::open(&server).execute("UPDATE invitations SET created_at = 0", []).expect("changed");
+    change(&server, "UPDATE invitations SET created_at = 0").await;
     let added = owner.submit("/app/team", &asked).await;
     assert_eq!(added.to.as_deref(), Some("/app/team?done=waits"), "{}", added.html);
 }
@@ -225,8 +224,7 @@ async fn an_operator_acts_as_an_account_under_a_banner_and_each_change_says_so()
     let account = server.open_account("pro", 10);
     let act = format!("/ops/accounts/{}/act", account.id);
     let mut browser = Browser::of_dev(&server).await;
-    let database = audit::open(&server);
-    database.execute("UPDATE sessions SET verified_at = 0", []).expect("changed");
+    change(&server, "UPDATE sessions SET verified_at = 0").await;
     let asked = browser.submit(&act, &[]).await;
     assert!(asked.status == 403 && asked.html.contains("step-up-password"), "{}", asked.html);
     let (_, password) = super::dev_person(&server);
@@ -247,18 +245,16 @@ async fn an_operator_acts_as_an_account_under_a_banner_and_each_change_says_so()
     let page = browser.get("/app/keys").await;
     assert!(!page.html.contains("You act as") && !page.html.contains("By hand"), "{}", page.html);
 
-    let acting = "SELECT action FROM audit WHERE acting = 1 AND actor = 'user'";
-    let mut statement = database.prepare(acting).expect("prepared");
-    let rows = statement.query_map([], |row| row.get::<_, String>(0)).expect("read");
-    let rows: Vec<String> = rows.map(|it| it.expect("a row")).collect();
+    let acting = "SELECT action FROM audit WHERE acting AND actor = 'user'";
+    let rows = Database::of(&server).await.texts(acting).await;
     assert_eq!(rows, ["create_key"], "what is done as the account, and only that");
-    let rows = audit::rows(&server);
+    let rows = audit::rows(&server).await;
     for action in ["act_as", "end_act_as"] {
         assert!(rows.iter().any(|it| it.1 == action && it.2 == account.id), "{action}: {rows:?}");
     }
     // Who is no operator any more acts no more.
     browser.submit(&act, &[]).await;
-    database.execute("UPDATE users SET is_operator = 0", []).expect("changed");
+    change(&server, "UPDATE users SET is_operator = FALSE").await;
     assert!(!browser.get("/app").await.html.contains("You act as"));
 }
 
@@ -365,13 +361,13 @@ async fn an_owner_fills_no_mailbox_with_invitations() {
     assert_eq!(revoked.status, 303, "{}", revoked.html);
     let soon = owner.submit("/app/team", &asked).await;
     assert!(soon.status == 422 && soon.html.contains("invited a moment ago"), "{}", soon.html);
-    let database = audit::open(&server);
-    database.execute("UPDATE invitations SET created_at = 0", []).expect("changed");
+    change(&server, "UPDATE invitations SET created_at = 0").await;
     link(&owner.submit("/app/team", &asked).await.html, "invite");
-    let fill = "INSERT INTO invitations SELECT account_id, 'n' || value, created_at, expires_at
-                FROM invitations, json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25]')
-                WHERE address = 'bo@example.com'";
-    assert_eq!(database.execute(fill, []).expect("changed"), 50);
+    let fill = "WITH RECURSIVE numbers (n) AS
+                  (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 25)
+                INSERT INTO invitations SELECT account_id, 'n' || n, created_at, expires_at
+                FROM invitations, numbers WHERE address = 'bo@example.com'";
+    assert_eq!(change(&server, fill).await, 50);
     let most = [("email", "cy@example.com"), ("role", "member")];
     let refused = owner.submit("/app/team", &most).await;
     assert!(

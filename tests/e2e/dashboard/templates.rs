@@ -151,7 +151,7 @@ async fn a_test_is_sent_from_the_page_which_links_to_its_message() {
     assert_eq!(edit(&mut browser, "draft", "<p>{{ name | upcas }}</p>").await.status, 303);
     let page = browser.submit(&format!("{MINE}/test"), &[("to", to)]).await;
     assert!(page.status == 422 && page.html.contains("Nothing was sent"), "{}", page.html);
-    let rows = super::audit::rows(&server);
+    let rows = super::audit::rows(&server).await;
     let made = rows.iter().filter(|it| it.0 == "user" && it.1 == "create_key").count();
     assert_eq!(made, 1, "{rows:?}");
     // One key stands for all of them, and nobody can switch it off: there would be no other.

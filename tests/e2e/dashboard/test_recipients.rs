@@ -37,7 +37,8 @@ async fn a_test_recipient_is_asked_shown_and_removed_on_the_page() {
     assert_eq!(of_api.body["data"], json!([]));
     let gone = browser.submit(&format!("{PAGE}/remove"), &[("address", "ada@example.com")]).await;
     assert_eq!(gone.status, 404);
-    let written: Vec<String> = rows(&server).into_iter().map(|it| it.1).collect();
+    let written = rows(&server).await.into_iter().map(|it| it.1);
+    let written: Vec<String> = written.collect();
     for action in ["add_test_recipient", "delete_test_recipient"] {
         assert!(written.iter().any(|it| it == action), "{written:?}");
     }

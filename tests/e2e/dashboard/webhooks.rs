@@ -84,7 +84,7 @@ async fn a_webhook_is_made_tested_changed_rotated_stopped_and_removed() {
     let removed = browser.submit(&format!("{path}/remove"), &[]).await;
     assert_eq!(removed.to.as_deref(), Some("/app/webhooks?done=removed"), "{}", removed.html);
     assert_eq!(browser.get(&path).await.status, 404);
-    let rows = audit::rows(&server);
+    let rows = audit::rows(&server).await;
     for action in
         ["create_webhook", "test_webhook", "change_webhook", "rotate_webhook", "delete_webhook"]
     {

@@ -6,10 +6,10 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use waxwing_dns::Fault;
 use waxwing_mx::{Behaviour, MxServer, Stage};
-use waxwing_tests::{Account, Answer, Launch, Server, name_server, until_async};
+use waxwing_tests::{Account, Answer, Launch, Server, from_now, name_server, until_async};
 
 use super::{lab_pausing, mail, smarthosts, started};
-use crate::fixture::{Database, with};
+use crate::fixture::with;
 
 const HOUR: &str = "[3600]";
 const BOUND: Duration = Duration::from_secs(90);
@@ -119,8 +119,7 @@ async fn a_domain_without_an_mx_answer_and_a_scheduled_message_say_so() {
     let domain = server.cli(&["queue", "why", "silent.example"]);
     assert_eq!(domain["groups"][0]["waitsFor"], "unresolved_mx", "{domain}");
 
-    let tomorrow = "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 day')";
-    let tomorrow = Database::of(&server).await.texts(tomorrow).await.remove(0);
+    let tomorrow = from_now(Duration::from_hours(24));
     let later = with(mail("later@recipient.example"), "sendAt", json!(tomorrow));
     let id = server.send(&account.key, &later).await.message_id();
     let why = server.cli(&["queue", "why", &id]);

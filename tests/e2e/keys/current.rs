@@ -6,7 +6,7 @@ use waxwing_tests::{Account, Launch, Port, Server, Smtp};
 
 use super::operations::{Operation, Things};
 use super::with_every_scope;
-use crate::fixture::{change, in_sql, message};
+use crate::fixture::{change, message};
 
 const FROM: &str = "hello@sandbox.test";
 
@@ -226,6 +226,6 @@ async fn used(server: &Server, account: &Account) {
 }
 
 async fn apply(server: &Server, account: &Account, sql: &str) {
-    let (key, account) = (in_sql(&account.key_id), in_sql(&account.id));
+    let (key, account) = (server.in_sql(&account.key_id), server.in_sql(&account.id));
     change(server, &sql.replace("{key}", &key).replace("{account}", &account)).await;
 }

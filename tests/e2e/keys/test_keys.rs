@@ -6,7 +6,7 @@ use waxwing_tests::{Account, Answer, Server};
 
 use super::operations::{Operation, Things};
 use super::with_every_scope;
-use crate::fixture::{Database, change, in_sql, message};
+use crate::fixture::{Database, change, message};
 use crate::messages::until_state;
 
 /// What a test key may do with what is there.
@@ -59,7 +59,7 @@ async fn account(server: &Server) -> (Account, String) {
     let scopes = ["--test", "--scope", "send", "--scope", "admin"];
     let (id, test) = server.make_key(&account.id, &scopes);
     let sql = "UPDATE keys SET scopes = '[\"send\",\"admin\",\"operator\"]'";
-    change(server, &format!("{sql} WHERE id = {}", in_sql(&id))).await;
+    change(server, &format!("{sql} WHERE id = {}", server.in_sql(&id))).await;
     (account, test)
 }
 

@@ -3,11 +3,11 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use waxwing_tests::{Server, until_async};
+use waxwing_tests::{Server, now_ms, until_async};
 
 use super::{holder, operator, pages, patch, post, text};
 use crate::dashboard::Browser;
-use crate::fixture::{change, in_sql, message};
+use crate::fixture::{change, message};
 
 #[tokio::test]
 async fn an_account_is_opened_over_http_and_sends_when_it_has_what_it_needs() {
@@ -221,7 +221,7 @@ async fn what_bounced_lately_is_said_of_an_account_as_on_its_page() {
     let path = format!("/v1/accounts/{}", account.id);
     let nothing = json!({"accepted": 0, "bounced": 0, "bouncedPerMille": null, "risky": false});
     assert_eq!(server.get_as(&operator, &path).await.body["last7Days"], nothing);
-    let (id, hour) = (in_sql(&account.id), "unixepoch() / 3600");
+    let (id, hour) = (server.in_sql(&account.id), now_ms() / 3_600_000);
     let sent = format!(
         "INSERT INTO sent (period, state, account_id, changes)
          VALUES ({hour}, 'accepted', {id}, 40), ({hour} - 1, 'bounced', {id}, 2),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use futures_util::future::join_all;
-use waxwing_tests::Launch;
+use waxwing_tests::{Launch, now_ms};
 
 use super::*;
 
@@ -77,8 +77,7 @@ async fn a_message_cancelled_under_way_is_delivered_or_refunded_never_both() {
     let server = Server::dev();
     let ann = holder(&server, 1_000);
     let database = Database::of(&server).await;
-    let tomorrow = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 day')";
-    let tomorrow = json!(database.texts(tomorrow).await.remove(0));
+    let tomorrow = json!(from_now(Duration::from_hours(24)));
     let later = |n: usize| with(message(&format!("n{n}@example.com")), "sendAt", tomorrow.clone());
     let batch: Vec<Value> = (0..MESSAGES).map(later).collect();
     let answer = server.send_batch(&ann.key, &json!(batch)).await;
@@ -88,9 +87,12 @@ async fn a_message_cancelled_under_way_is_delivered_or_refunded_never_both() {
     assert_eq!(ids.len(), MESSAGES);
     // Now they are due one after the other, and are canceled from the other end: those who call them
     // back and those who send them meet. Another message wakes the worker.
-    let one_by_one = "UPDATE queue SET due_at = unixepoch() * 1000 + 20 *
-        (SELECT count(*) FROM queue AS before WHERE before.message_id < queue.message_id)";
-    assert_eq!(change(&server, one_by_one).await, 200);
+    let one_by_one = format!(
+        "UPDATE queue SET due_at = {} + 20 *
+           (SELECT count(*) FROM queue AS before WHERE before.message_id < queue.message_id)",
+        now_ms()
+    );
+    assert_eq!(change(&server, &one_by_one).await, 200);
     server.send(server.key(), &message("wake@example.com")).await.message_id();
     let some_have_left = || async {
         let left = "SELECT count(*) FROM messages WHERE state = 'delivered'";

@@ -107,7 +107,7 @@ async fn data_that_is_too_much_work_is_refused_and_others_are_served() {
 async fn a_template_that_is_too_much_work_for_its_own_example_is_to_blame() {
     let server = server();
     let endless = "{% for a in (1..1000000) %}{% for b in (1..1000000) %}{% endfor %}{% endfor %}";
-    publish_harmful(&server, server.dev_output("accountId"), "endless", endless);
+    publish_harmful(&server, server.dev_output("accountId"), "endless", endless).await;
     let answer = send(&server, "endless").await;
     answer.assert_refused(500, "INTERNAL");
     let words = answer.body["message"].as_str().expect("a message");

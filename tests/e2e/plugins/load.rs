@@ -10,7 +10,7 @@ use lz4_flex::block::decompress_size_prepended_with_dict;
 use mail_parser::MessageParser;
 use reqwest::Method;
 use serde_json::Value;
-use waxwing_tests::{Server, until_async};
+use waxwing_tests::{Server, Sql, either, until_async};
 
 use super::measure::{percentile, tell};
 use super::{Component, PLAN, RENDERER, note, of_kind, server};
@@ -143,8 +143,8 @@ async fn hold_each_to_its_generations(
         [marks("price-one", "1.0.0", &policies[0]), marks("price-two", "2.0.0", &policies[1])];
     let mut combinations = BTreeMap::new();
     let mut spent = 0;
-    for row in database.texts(ROWS).await {
-        let row: Value = serde_json::from_str(&row).expect("SQLite makes JSON");
+    for row in database.texts(rows()).await {
+        let row: Value = serde_json::from_str(&row).expect("the database makes JSON");
         let id = told("msg_", &unhex(row["id"].as_str().expect("an identifier")));
         let number = numbers.remove(&id).expect("no message that nobody was told of");
         assert_eq!(row["recipient"], format!("n{number}@example.com"));
@@ -171,13 +171,28 @@ async fn hold_each_to_its_generations(
 }
 
 /// A decision names the component by its number.
-const ROWS: &str = "SELECT json_object('id', hex(m.id), 'recipient', m.recipient,
-        'subject', m.subject, 'credits', m.credits,
-        'plugins', (SELECT json_group_array(json_patch(i.identity,
-                        json_object('kind', i.kind, 'reason', d.value ->> 2)))
-                    FROM json_each(m.decisions) d JOIN plugin_identities i ON i.id = d.value ->> 0),
-        'body', hex(b.bytes), 'dictionary', hex(d.bytes))
-    FROM messages m JOIN bodies b ON b.message_id = m.id JOIN dictionaries d ON d.id = b.dictionary";
+fn rows() -> Sql {
+    either(
+        "SELECT json_object('id', hex(m.id), 'recipient', m.recipient,
+            'subject', m.subject, 'credits', m.credits,
+            'plugins', (SELECT json_group_array(json_patch(i.identity,
+                            json_object('kind', i.kind, 'reason', d.value ->> 2)))
+                        FROM json_each(m.decisions) d
+                        JOIN plugin_identities i ON i.id = d.value ->> 0),
+            'body', hex(b.bytes), 'dictionary', hex(d.bytes))
+        FROM messages m JOIN bodies b ON b.message_id = m.id
+        JOIN dictionaries d ON d.id = b.dictionary",
+        "SELECT CAST(json_build_object('id', encode(m.id, 'hex'), 'recipient', m.recipient,
+            'subject', m.subject, 'credits', m.credits,
+            'plugins', (SELECT json_agg(CAST(i.identity AS JSONB)
+                            || jsonb_build_object('kind', i.kind, 'reason', e.value -> 2))
+                        FROM jsonb_array_elements(CAST(m.decisions AS JSONB)) e (value)
+                        JOIN plugin_identities i ON i.id = CAST(e.value ->> 0 AS BIGINT)),
+            'body', encode(b.bytes, 'hex'), 'dictionary', encode(d.bytes, 'hex')) AS TEXT)
+        FROM messages m JOIN bodies b ON b.message_id = m.id
+        JOIN dictionaries d ON d.id = b.dictionary",
+    )
+}
 
 /// Which of the two generations a decision names, with all that names it.
 fn maker(decision: &Value, generations: &[Marks; 2]) -> usize {

@@ -8,7 +8,7 @@ use waxwing_dns::DnsServer;
 use waxwing_mx::{Behaviour, MxServer, Received};
 use waxwing_tests::{Account, Answer, Launch, Server, name_server};
 
-use crate::fixture::{Database, change, in_sql};
+use crate::fixture::{Database, change};
 
 const PATIENCE: Duration = Duration::from_secs(40);
 const ADDRESS: &str = "Ada@recipient.example";
@@ -263,7 +263,7 @@ async fn nobody_is_asked_often_and_what_is_refused_leaves_nothing() {
     assert_eq!(add("n0").await.status, 201, "one of the list is asked again");
 
     // Without credits, the list and the rates are as they were.
-    let id = in_sql(&other.id);
+    let id = lab.server.in_sql(&other.id);
     change(
         &lab.server,
         &format!("INSERT INTO ledger (account_id, kind, amount, reason, created_at) VALUES ({id}, 'adjustment', -100, 'test', 1)"),
@@ -300,9 +300,8 @@ async fn a_kill_loses_no_agreement_and_the_command_line_sees_the_list() {
     assert!(said(&["add", "bo@recipient.example"]).contains("asked by msg_"));
     assert!(said(&["remove", ADDRESS]).contains("ada@recipient.example is off the list"));
     assert_eq!(said(&["list"]).trim(), "bo@recipient.example  not confirmed yet");
-    let audited = Database::of(&lab.server).await;
-    let audited =
-        audited.texts("SELECT action FROM audit WHERE action LIKE '%test_recipient'").await;
+    let audited = "SELECT action FROM audit WHERE action LIKE '%test_recipient' ORDER BY id";
+    let audited = Database::of(&lab.server).await.texts(audited).await;
     let wanted = [
         "add_test_recipient",
         "confirm_test_recipient",

@@ -32,7 +32,7 @@ else
         --locale-provider=icu --icu-locale=en-US >"$folder/log" 2>&1
 fi || { cat "$folder/log"; rm -rf "$folder"; exit 1; }
 "$binaries/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c full_page_writes=off \
-    -c max_connections=300 -c shared_buffers=32MB "$@" >>"$folder/log" 2>&1 &
+    -c max_connections=1000 -c shared_buffers=32MB "$@" >>"$folder/log" 2>&1 &
 server=$!
 until grep -q "ready to accept" "$folder/log"; do
     kill -0 $server 2>/dev/null || { cat "$folder/log"; rm -rf "$folder"; exit 1; }
@@ -110,14 +110,53 @@ impl Cluster {
     /// It cannot be made.
     #[must_use]
     pub fn create(&self, database: &str) -> String {
+        self.create_with(&[], database)
+    }
+
+    /// Makes a database with all that another one has, to which nobody may be connected, and answers its URL.
+    ///
+    /// # Panics
+    /// It cannot be made.
+    #[must_use]
+    pub fn copy(&self, template: &str, database: &str) -> String {
+        self.create_with(&["--template", template], database)
+    }
+
+    fn create_with(&self, options: &[&str], database: &str) -> String {
         let created = Command::new(binary("createdb"))
             .args(["--username", USER, "--host"])
             .arg(&self.folder)
+            .args(options)
             .arg(database)
             .status()
             .expect("createdb starts");
         assert!(created.success(), "{database} is made");
         self.url(database)
+    }
+
+    /// Drops a database, whoever is connected to it. One that cannot be dropped goes with the cluster.
+    pub fn remove(&self, database: &str) {
+        let statement = format!("DROP DATABASE IF EXISTS {database} WITH (FORCE)");
+        drop(self.psql("postgres", &statement).output());
+    }
+
+    /// Runs a statement in a database; what it answers.
+    ///
+    /// # Panics
+    /// It fails.
+    #[must_use]
+    pub fn run(&self, database: &str, statement: &str) -> String {
+        let answer = self.psql(database, statement).output().expect("psql starts");
+        let said = String::from_utf8_lossy(&answer.stderr);
+        assert!(answer.status.success(), "{statement}: {said}");
+        String::from_utf8_lossy(&answer.stdout).trim().to_owned()
+    }
+
+    fn psql(&self, database: &str, statement: &str) -> Command {
+        let mut psql = Command::new(binary("psql"));
+        psql.args(["--no-psqlrc", "--tuples-only", "--no-align", "--username", USER, "--host"]);
+        psql.arg(&self.folder).args(["--command", statement, database]);
+        psql
     }
 
     /// The socket that it listens on.
@@ -150,25 +189,6 @@ impl Cluster {
         let said = String::from_utf8_lossy(&promoted.stderr);
         assert!(promoted.status.success(), "the standby is promoted: {said}");
     }
-
-    /// Runs statements in one of its databases, as one transaction.
-    ///
-    /// # Panics
-    /// One of them fails.
-    pub fn run(&self, database: &str, statements: &str) {
-        drop(self.ask(database, statements));
-    }
-
-    /// What a statement answers in a database.
-    fn ask(&self, database: &str, statement: &str) -> String {
-        let mut asked = Command::new(binary("psql"));
-        asked.args(["--no-psqlrc", "--tuples-only", "--no-align", "--username", USER, "--host"]);
-        asked.arg(&self.folder).args(["--command", statement, database]);
-        let answer = asked.output().expect("psql starts");
-        let said = String::from_utf8_lossy(&answer.stderr);
-        assert!(answer.status.success(), "{statement}: {said}");
-        String::from_utf8_lossy(&answer.stdout).trim().to_owned()
-    }
 }
 
 /// A primary, and a standby that has all that the primary has acknowledged.
@@ -190,10 +210,13 @@ impl Pair {
         }
         let primary = Cluster::start(None, &[]);
         let standby = Cluster::start(Some(&primary), &[]);
-        primary.ask("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'");
-        primary.ask("postgres", "SELECT pg_reload_conf()");
+        for statement in
+            ["ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"]
+        {
+            drop(primary.run("postgres", statement));
+        }
         let follows = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
-        wait("the standby follows", || primary.ask("postgres", follows) == "1");
+        wait("the standby follows", || primary.run("postgres", follows) == "1");
         Some(Self { primary, standby })
     }
 
