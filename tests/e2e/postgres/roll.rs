@@ -35,8 +35,8 @@ async fn a_server_works_on_expanded_tables_and_stops_on_contracted_ones() {
     let mut server = Server::start(launch);
     let expand = "ALTER TABLE messages ADD COLUMN later TEXT NOT NULL DEFAULT '';
         ALTER TABLE queue ADD COLUMN later BIGINT";
-    cluster.run(DATABASE, &applied(9001, 0, expand));
-    cluster.run(DATABASE, NEWER_NODE);
+    drop(cluster.run(DATABASE, &applied(9001, 0, expand)));
+    drop(cluster.run(DATABASE, NEWER_NODE));
     assert_delivers(&server, "beside@example.com").await;
     let said = server.cli_text(&["nodes"]);
     assert!(said.contains("99.0.0 (schema 9001)"), "{said}");
@@ -47,13 +47,13 @@ async fn a_server_works_on_expanded_tables_and_stops_on_contracted_ones() {
     assert!(page.html.contains("schema 9001"), "{}", page.html);
     drop(browser);
 
-    cluster.run(DATABASE, "DELETE FROM nodes WHERE name = 'newer'");
+    drop(cluster.run(DATABASE, "DELETE FROM nodes WHERE name = 'newer'"));
     server.restart();
     assert_delivers(&server, "back@example.com").await;
     assert!(!server.cli_text(&["nodes"]).contains("a roll is under way"));
 
     let contract = "ALTER TABLE messages DROP COLUMN later";
-    cluster.run(DATABASE, &applied(9002, 9001, contract));
+    drop(cluster.run(DATABASE, &applied(9002, 9001, contract)));
     assert!(!server.wait_for_exit().success());
     let log = server.log();
     assert!(log.contains("is that of a newer version"), "{log}");
