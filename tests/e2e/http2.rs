@@ -135,13 +135,13 @@ async fn requests_that_are_taken_back_do_not_stop_those_of_others() {
     let is_over = Cell::new(false);
     let flooding = async {
         while !is_over.get() {
-            let mut asks: Vec<_> = (0..50).map(|_| Box::pin(ask())).collect();
-            for ask in &mut asks {
-                drop(ask.as_mut().now_or_never());
+            let mut requests: Vec<_> = (0..50).map(|_| Box::pin(ask())).collect();
+            for request in &mut requests {
+                drop(request.as_mut().now_or_never());
             }
             tokio::task::yield_now().await;
             // What is dropped before its answer is taken back with RST_STREAM.
-            drop(asks);
+            drop(requests);
         }
     };
     let sending = async {

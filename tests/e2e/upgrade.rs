@@ -145,7 +145,7 @@ async fn an_upgrade_keeps_all_that_waits_and_a_way_back() {
     let soon = json!(Database::of(&server).await.texts(soon).await.remove(0));
     server.send(&key, &with(message("soon@example.com"), "sendAt", soon)).await.message_id();
     let balance = server.balance(&account);
-    let posts = async || {
+    let posts = || async {
         let posts = "SELECT count(*) FROM webhook_deliveries";
         (Database::of(&server).await.number(posts).await > 0).then_some(())
     };

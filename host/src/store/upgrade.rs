@@ -55,7 +55,11 @@ async fn keep_copy(file: &Path, schema: i64, clock: &Clock) -> Result<(), StoreE
         );
         return Ok(());
     }
-    tracing::info!(path = %kept.display(), bytes, "keeping a copy of the database from before the upgrade");
+    tracing::info!(
+        path = %kept.display(),
+        bytes,
+        "keeping a copy of the database from before the upgrade"
+    );
     let draft = beside(file, DRAFT);
     let io_failed = |source| StoreError::NoCopy { path: kept.clone(), source };
     make(&draft).map_err(io_failed)?;

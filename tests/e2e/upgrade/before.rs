@@ -17,7 +17,8 @@ const COLUMNS: &str = "SELECT name FROM pragma_table_info(?1, 'main') WHERE name
 
 /// Puts a database of the schema before the last migration in the place of a file. Answers that schema.
 pub fn write_version_before(file: &Path) -> i64 {
-    assert!(!file.with_extension("db-wal").exists(), "the server has ended and closed its database");
+    let log = file.with_extension("db-wal");
+    assert!(!log.exists(), "the server has ended and closed its database");
     let written = file.with_extension("written");
     fs::rename(file, &written).expect("renamed");
     let connection = Connection::open(file).expect("it opens");
