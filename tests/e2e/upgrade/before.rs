@@ -7,8 +7,8 @@ use rusqlite::Connection;
 use sha2::{Digest as _, Sha384};
 use waxwing_tests::workspace;
 
-const MIGRATIONS: &str = "CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY, description TEXT NOT NULL,
-    installed_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, success BOOLEAN NOT NULL,
+const MIGRATIONS: &str = "CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY,
+    description TEXT NOT NULL, installed_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, success BOOLEAN NOT NULL,
     checksum BLOB NOT NULL, execution_time BIGINT NOT NULL)";
 const TABLES: &str = "SELECT name FROM main.sqlite_schema WHERE type = 'table'
     AND name NOT LIKE 'sqlite!_%' ESCAPE '!' AND name <> '_sqlx_migrations' ORDER BY name";
@@ -23,10 +23,12 @@ pub fn write_version_before(file: &Path) -> i64 {
     fs::rename(file, &written).expect("renamed");
     let connection = Connection::open(file).expect("it opens");
     let settings =
-        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA foreign_keys = OFF;";
+        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;";
     connection.execute_batch(settings).expect("set");
     connection.execute_batch(MIGRATIONS).expect("made");
     let schema = migrate(&connection);
+    // The order in which tables are copied is not that of their references.
+    connection.execute_batch("PRAGMA foreign_keys = OFF").expect("set");
     let triggers = "SELECT name || '|' || sql FROM sqlite_schema WHERE type = 'trigger'";
     let triggers = texts(&connection, triggers, &[]);
     let triggers: Vec<(&str, &str)> =
@@ -69,7 +71,8 @@ fn migrate(connection: &Connection) -> i64 {
         let (version, description) = name.split_once('_').expect("a number and words");
         schema = version.parse().expect("a number");
         connection.execute_batch(&format!("BEGIN; {sql}\n; COMMIT;")).expect("migrated");
-        let applied = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+        let applied =
+            "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
              VALUES (?1, ?2, TRUE, ?3, 1)";
         let checksum = Sha384::digest(&sql).to_vec();
         let noted = (schema, description.replace('_', " "), checksum);
