@@ -61,6 +61,7 @@ mod suppressions;
 mod templates;
 mod test_recipients;
 mod tries;
+mod upgrade;
 mod upkeep;
 mod users;
 mod webhooks;
@@ -156,10 +157,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the database, makes it where it is missing, and brings its schema up to date.
+    /// Opens the database, and makes it where it is missing. The schema of one on PostgreSQL is brought up to date.
     ///
     /// # Errors
-    /// The database cannot be opened, was written by a newer version of the server, or was moved.
+    /// The database cannot be opened, was written by another version of the server, or was moved.
     pub async fn open(place: impl Into<Place>) -> Result<Self, StoreError> {
         Self::over(database::open(&place.into()).await?).await
     }
@@ -177,18 +178,6 @@ impl Store {
             key_use: Arc::default(),
             db,
         })
-    }
-
-    /// Converts a database of an earlier version, which [`Self::open`] refuses. Only for the process that holds the
-    /// data directory; nobody else may have the file open. On PostgreSQL it does nothing: there is no earlier version.
-    ///
-    /// # Errors
-    /// It was not converted, and is as it was.
-    pub async fn convert(place: &Place) -> Result<(), StoreError> {
-        match place {
-            Place::File(file) => database::convert(file).await,
-            Place::Server(_) => Ok(()),
-        }
     }
 
     /// Whether [`Self::open`] could open this: a database, and not of a newer version of the server. Changes

@@ -24,6 +24,7 @@ mod errors;
 mod export;
 mod first_send;
 mod health;
+mod http2;
 mod http_bounds;
 mod idempotency;
 mod init;

@@ -1,8 +1,9 @@
 //! What Debian and systemd do with the server: the package, its unit, the completions, and what the service manager is
 //! told.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -88,6 +89,36 @@ fn the_package_holds_what_a_service_needs() {
     let owned = succeeds(Command::new("dpkg-deb").arg("--contents").arg(package));
     assert!(owned.lines().all(|line| line.contains(" root/root ")), "{owned}");
     the_unit_is_sound_and_tight(&root);
+}
+
+/// Runs a script of the package with programs that only note how they are called. Answers the calls.
+fn calls_of(script: &str, arguments: &[&str]) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| folder.path().join(name);
+    for program in ["adduser", "getent", "install", "systemctl"] {
+        let noting = format!("#!/bin/sh\necho {program} $* >>'{}'\n", place("calls").display());
+        fs::write(place(program), noting).expect("written");
+        fs::set_permissions(place(program), Permissions::from_mode(0o755)).expect("set");
+    }
+    let text = fs::read_to_string(workspace().join("host/packaging").join(script));
+    // A machine with systemd: the folder is there.
+    let here = folder.path().display().to_string();
+    let text = text.expect("readable").replace("/run/systemd/system", &here);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &text, script]).args(arguments);
+    succeeds(shell.env("PATH", format!("{here}:/usr/bin:/bin")));
+    fs::read_to_string(place("calls")).unwrap_or_default()
+}
+
+#[test]
+fn an_upgrade_of_the_package_restarts_a_service_that_runs() {
+    assert_eq!(calls_of("prerm", &["upgrade", "0.2.0"]), "", "the old version serves until then");
+    let upgraded = calls_of("postinst", &["configure", "0.1.0"]);
+    let (_, restarted) = upgraded.split_once("systemctl daemon-reload\n").expect("a reload");
+    assert!(restarted.ends_with("systemctl restart waxwing\n"), "{restarted}");
+    let installed = calls_of("postinst", &["configure", ""]);
+    assert!(!installed.contains("restart"), "there is no configuration yet: {installed}");
+    assert!(calls_of("prerm", &["remove"]).contains("disable --now waxwing"));
 }
 
 /// systemd's own judgement of the unit, as it lies in the package.

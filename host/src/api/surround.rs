@@ -27,7 +27,7 @@ pub async fn surround(
     let id = RequestId::new(Clock::system().now());
     let start = Instant::now();
     proxies.note(&mut request);
-    let method = request.method().clone();
+    let (method, protocol) = (request.method().clone(), request.version());
     let route = request
         .extensions()
         .get::<MatchedPath>()
@@ -55,6 +55,7 @@ pub async fn surround(
         %peer,
         request = %id,
         %method,
+        ?protocol,
         route,
         status,
         micros,

@@ -15,7 +15,7 @@ pub struct Http {
     /// The address of the API.
     pub listen: SocketAddr,
     /// The same over TLS, as in `0.0.0.0:443`, with the certificate of the relay, or `off`: a reverse proxy then brings
-    /// TLS.
+    /// TLS. Clients that ask for HTTP/2 there get it.
     pub tls_listen: Listen,
     /// Networks of reverse proxies, as in `["10.0.0.0/8"]`. The client's address is
     /// taken from their header.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 
+use crate::api::request_context::ConnectionRefused;
 use crate::journey::accept::rate_limit::network;
 
 /// The bounds of all ports together.
@@ -70,6 +71,12 @@ impl ConnectionSlots {
     #[must_use]
     pub fn max_connections(&self) -> usize {
         self.bounds.load().connections
+    }
+
+    /// How many there may be from one address.
+    #[must_use]
+    pub fn max_connections_of_address(&self) -> usize {
+        self.bounds.load().connections_per_ip
     }
 
     /// A place for a connection from this address.
@@ -143,6 +150,15 @@ impl NoSlot {
         match self {
             Self::Listener => "connections",
             Self::ClientAddress => "connections_per_ip",
+        }
+    }
+}
+
+impl From<NoSlot> for ConnectionRefused {
+    fn from(no_slot: NoSlot) -> Self {
+        match no_slot {
+            NoSlot::Listener => Self::ServerIsFull,
+            NoSlot::ClientAddress => Self::AddressIsFull,
         }
     }
 }

@@ -1,13 +1,14 @@
 //! The accept loop of HTTP, with and without TLS, and with what `axum::serve` does not have: bounds on connections,
 //! time-outs for reading and for writing, probes that always get in, and an end that lets requests finish.
 
+mod http2;
 mod overflow;
+mod timeouts;
 
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use axum::Router;
@@ -32,11 +33,14 @@ use super::tcp_listener::Acceptor;
 use crate::api::client_address::Peer;
 use crate::api::request_context::ConnectionRefused;
 use overflow::Overflow;
+use timeouts::{IDLE_DRAIN, REQUEST_DRAIN};
 
-/// How long requests may take after the stop of the server begins.
-const REQUEST_DRAIN: Duration = Duration::from_secs(30);
-/// The same for a client that has not sent its request, or does not take its answer.
-const IDLE_DRAIN: Duration = Duration::from_secs(3);
+pub use timeouts::HttpTimeouts;
+
+/// The name of HTTP/2 in a TLS handshake (RFC 7301).
+pub const HTTP_2: &[u8] = b"h2";
+/// The name of HTTP/1.1 there.
+pub const HTTP_1: &[u8] = b"http/1.1";
 
 /// A port for HTTP.
 #[derive(Debug)]
@@ -56,18 +60,18 @@ pub struct Port {
 /// A connection whose client takes what is written in time.
 type Timed = Pin<Box<TimeoutStream<TcpStream>>>;
 
-/// How long a client may take.
-#[derive(Debug, Clone, Copy)]
-pub struct HttpTimeouts {
-    /// For a request's headers to arrive, and for an idle connection.
-    pub headers: Duration,
-    /// For the next part of an answer to be taken.
-    pub write: Duration,
+/// What a client and this server have agreed on in a TLS handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    Http1,
+    Http2,
 }
 
-/// Serves HTTP/1.1 until `stop`, then lets running requests finish.
+/// Serves HTTP/1.1, and HTTP/2 to clients that ask for it in a TLS handshake, until `stop`, then lets running requests
+/// finish.
 pub async fn http(port: Port, stop: CancellationToken) {
     let Port { listener, router, overflow: refusals, slots, timeouts, tls } = port;
+    let one_answer_tls = tls.as_deref().map(|it| TlsAcceptor::from(Arc::new(without_http2(it))));
     let tls = tls.map(TlsAcceptor::from);
     let (connections, overflow) = (Tasks::default(), Overflow::default());
     let mut acceptor = Acceptor::new(listener, "HTTP");
@@ -82,9 +86,18 @@ pub async fn http(port: Port, stop: CancellationToken) {
                 let (stream, peer) = (timed(stream, timeouts), Peer(peer));
                 let (router, stop) = (router.clone(), stop.clone());
                 if let Some(tls) = tls.clone() {
+                    let (overflow, slots) = (refusals.clone(), Arc::clone(&slots));
+                    let tasks = connections.clone();
                     let served = async move {
-                        if let Some(stream) = shake_hands(&tls, stream, timeouts).await {
-                            serve(stream, peer, router, timeouts, stop).await;
+                        match shake_hands(&tls, stream, timeouts).await {
+                            Some((stream, Version::Http1)) => {
+                                serve(stream, peer, router, timeouts, stop).await;
+                            }
+                            Some((stream, Version::Http2)) => {
+                                let site = http2::Site { router, overflow, slots, tasks };
+                                http2::serve(stream, peer, site, timeouts, stop).await;
+                            }
+                            None => {}
                         }
                     };
                     connections.start("https connection", hold(slot, served));
@@ -98,9 +111,9 @@ pub async fn http(port: Port, stop: CancellationToken) {
                 let timeouts =
                     HttpTimeouts { headers: timeouts.headers.min(IDLE_DRAIN), ..timeouts };
                 let (stream, refusals) = (timed(stream, timeouts), refusals.clone());
-                if let Some(tls) = tls.clone() {
+                if let Some(tls) = one_answer_tls.clone() {
                     let served = async move {
-                        if let Some(stream) = shake_hands(&tls, stream, timeouts).await {
+                        if let Some((stream, _)) = shake_hands(&tls, stream, timeouts).await {
                             answer_once(stream, (peer, no_slot), refusals, timeouts).await;
                         }
                     };
@@ -126,18 +139,28 @@ async fn hold(slot: ConnectionSlot, connection: impl Future<Output = ()>) {
     drop(slot);
 }
 
+/// For connections beyond the bounds, which get one answer: HTTP/1.1 says with it that they end.
+fn without_http2(tls: &ServerConfig) -> ServerConfig {
+    let mut tls = tls.clone();
+    tls.alpn_protocols.retain(|it| it != HTTP_2);
+    tls
+}
+
 /// None where the client does not come to an end, or wants what this server does not have.
 async fn shake_hands(
     tls: &TlsAcceptor,
     stream: Timed,
     timeouts: HttpTimeouts,
-) -> Option<TlsStream<Timed>> {
+) -> Option<(TlsStream<Timed>, Version)> {
     match tokio::time::timeout(timeouts.headers, tls.accept(stream)).await {
         Ok(Ok(stream)) => {
-            // A certificate authority that looks at a name has seen all that it wants.
-            let protocol = stream.get_ref().1.alpn_protocol();
-            let is_http = protocol.is_none_or(|it| it == b"http/1.1");
-            is_http.then_some(stream)
+            let version = match stream.get_ref().1.alpn_protocol() {
+                Some(HTTP_2) => Some(Version::Http2),
+                Some(HTTP_1) | None => Some(Version::Http1),
+                // A certificate authority that looks at a name has seen all that it wants.
+                Some(_) => None,
+            };
+            version.map(|version| (stream, version))
         }
         Ok(Err(error)) => {
             tracing::debug!(%error, "a TLS handshake for HTTPS failed");
@@ -150,7 +173,7 @@ async fn shake_hands(
     }
 }
 
-/// Serves a connection until it ends. After `stop` a request that runs is finished; a client that is
+/// Serves a connection of HTTP/1.1 until it ends. After `stop` a request that runs is finished; a client that is
 /// still sending the head of a request, or that does not take its answer, is not waited for.
 async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
@@ -200,10 +223,7 @@ async fn answer_once<S: AsyncRead + AsyncWrite + Unpin>(
     router: Router,
     timeouts: HttpTimeouts,
 ) {
-    let refused = match no_slot {
-        NoSlot::Listener => ConnectionRefused::ServerIsFull,
-        NoSlot::ClientAddress => ConnectionRefused::AddressIsFull,
-    };
+    let refused = ConnectionRefused::from(no_slot);
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(Peer(peer));

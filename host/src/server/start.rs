@@ -373,7 +373,7 @@ fn rules(config: &Config) -> Rules {
     Rules { credits_low: Credits(config.credits.low) }
 }
 
-/// Opens the store, converted where an earlier version wrote it, registers this server as a node, and recovers from a
+/// Opens the store, brought up to date where an earlier version wrote it, registers this server as a node, and recovers from a
 /// crash: leases of the run before are released, and due times are corrected.
 async fn store(
     config: &Config,
@@ -381,7 +381,7 @@ async fn store(
     clock: &Clock,
 ) -> Result<(Store, Arc<Node>), StartError> {
     data.warn_of_readers();
-    Store::convert(place).await?;
+    Store::upgrade(place, clock).await?;
     let store = Store::open(place.clone()).await?;
     master_key::verify(data, &store).await?;
     cli_settings::save_for_cli(config, &store).await?;

@@ -19,7 +19,7 @@ pub(super) use arg::{IntoArg, args, digits, to_json};
 pub(super) use connections::{Connections, Database, Tx};
 #[cfg(test)]
 pub(super) use connections::{On, Pool};
-pub(super) use convert::convert;
+pub(super) use convert::{bytes_in_use, convert, earlier_schema};
 pub(super) use migrations::needed;
 #[cfg(test)]
 pub(super) use migrations::{BASELINE, POSTGRES, migration};
@@ -31,7 +31,7 @@ pub use quick_check::Integrity;
 pub(super) use row::{
     Row, column, inconsistent, json, json_or_empty, moment, moment_or_none, parsed, word,
 };
-pub(super) use sqlite::copy as copy_file;
+pub(super) use sqlite::{copy as copy_file, migrate as migrate_file};
 #[cfg(test)]
 pub(super) use sqlite::{PAGE_READERS, READERS, page_readers};
 pub(super) use statement::{Sql, Statement, beside, each, either, inserts, sql};

@@ -211,16 +211,23 @@ pub enum StoreError {
     Migrate(MigrateError),
     /// A migration was applied that this version of the server does not know, and cannot work with.
     #[error(
-        "the database was written by a newer version of Waxwing (migration {migration}); run that version, or \
-         restore the backup from before the upgrade"
+        "the database was written by a newer version of Waxwing (migration {migration}), and nothing of it was changed; run \
+         that version, or go back: restore a backup of before, or put the copy of a file of SQLite in its place that the \
+         upgrade has kept beside it (waxwing.db.schema-…)"
     )]
     Newer { migration: i64 },
-    /// A file that only the server may convert, and has not converted.
+    /// A file that only the server may bring up to date, and has not.
     #[error(
-        "the database is of an earlier version of Waxwing, which the server converts at its first start; start \
+        "the database is of an earlier version of Waxwing, which the server brings up to date at its start; start \
          the server on this data directory, or wait until it listens, and try again"
     )]
     Earlier,
+    /// Without one nobody could go back.
+    #[error(
+        "the database was not brought up to date, and is as it was: a copy of it cannot be kept before ({path}: {source}); \
+         mend that and start again"
+    )]
+    NoCopy { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Conversion(#[from] ConversionError),
     #[error(transparent)]

@@ -19,12 +19,23 @@ use Kind::{Counter, Gauge, Histogram};
 
 /// Name, kind, labels and meaning of every metric.
 const METRICS: &[(&str, Kind, &str, &str)] = &[
-    ("waxwing_http_connections", Gauge, "", "Open HTTP connections"),
+    (
+        "waxwing_http_connections",
+        Gauge,
+        "",
+        "Open HTTP connections; over HTTP/2 each request that runs beside others counts as one",
+    ),
     (
         "waxwing_http_connections_refused_total",
         Counter,
         "reason",
         "HTTP connections refused, by the bound that was reached",
+    ),
+    (
+        "waxwing_http2_connections_closed_total",
+        Counter,
+        "reason",
+        "HTTP/2 connections ended for their client: answer_not_taken, or requests_canceled",
     ),
     ("waxwing_http_requests_total", Counter, "route, status", "HTTP requests"),
     ("waxwing_http_seconds", Histogram, "route", "Time from a request's headers to its answer"),

@@ -18,7 +18,8 @@ const OTHERS: [(&str, &str); 4] = [
     ("componentize-py", "plugin_languages.rs"),
 ];
 /// Of the shell itself.
-const SHELL: [&str; 6] = ["apt-get", "buildah", "cat", "cd", "mkdir", "systemctl"];
+const SHELL: [&str; 9] =
+    ["apt-get", "buildah", "cat", "cd", "dpkg", "mkdir", "mv", "rm", "systemctl"];
 
 #[test]
 fn every_command_of_every_document_exists_with_its_options() {

@@ -13,9 +13,9 @@ use rustls::sign::CertifiedKey;
 use super::challenges::Challenges;
 use super::error::AcmeError;
 use crate::config::{Acme, Challenge};
+use crate::server::listeners::{HTTP_1, HTTP_2};
 
 const ACME: &[u8] = b"acme-tls/1";
-const HTTP: &[u8] = b"http/1.1";
 
 #[derive(Debug)]
 struct Resolver {
@@ -30,7 +30,7 @@ pub fn server_config(
     challenges: &Challenges,
 ) -> Arc<ServerConfig> {
     let mut config = usual.clone();
-    config.alpn_protocols = vec![HTTP.to_vec()];
+    config.alpn_protocols = vec![HTTP_2.to_vec(), HTTP_1.to_vec()];
     if acme.enabled && acme.challenge == Challenge::TlsAlpn01 {
         config.alpn_protocols.push(ACME.to_vec());
         let usual = Arc::clone(&usual.cert_resolver);

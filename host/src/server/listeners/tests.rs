@@ -1,5 +1,7 @@
 //! Clients that take all connections, that read nothing, and that stay when the server goes.
 
+use std::time::Duration;
+
 use axum::routing::get;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpSocket;

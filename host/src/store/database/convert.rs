@@ -37,26 +37,43 @@ pub fn is_under_way(file: &Path) -> bool {
     file.canonicalize().is_ok_and(|file| new_file(&file).exists())
 }
 
-/// Whether a file was written by an earlier version, and must be converted before it can be opened.
-fn is_earlier(file: &Path) -> Result<bool, rusqlite::Error> {
+/// The last migration of a file that an earlier version wrote; none where it has no tables yet, or all of this version.
+pub fn earlier_schema(file: &Path) -> Result<Option<i64>, StoreError> {
+    let schema = schema(file).map_err(StoreError::during("open"))?;
+    let newest = migrations::newest(&migrations::CURRENT);
+    Ok((1..newest).contains(&schema).then_some(schema))
+}
+
+/// The last migration of a file; 0 where it has no tables yet.
+fn schema(file: &Path) -> Result<i64, rusqlite::Error> {
     let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.busy_timeout(LOCK_WAIT)?;
     let is_new = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations')";
     if connection.query_row(is_new, [], |row| row.get(0))? {
-        return Ok(false);
+        return Ok(0);
     }
     let newest = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
-    let newest: i64 = connection.query_row(newest, [], |row| row.get(0))?;
-    Ok((1..BASELINE_SCHEMA).contains(&newest))
+    connection.query_row(newest, [], |row| row.get(0))
 }
 
-/// Converts the file where an earlier version wrote it; else does nothing. Nobody else may be using it.
+/// The bytes of a file that are in use.
+pub fn bytes_in_use(file: &Path) -> Result<u64, StoreError> {
+    let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE);
+    let bytes = connection.and_then(|connection| {
+        connection.busy_timeout(LOCK_WAIT)?;
+        used_bytes(&connection)
+    });
+    bytes.map_err(StoreError::during("open"))
+}
+
+/// Converts the file where a version before the baseline wrote it; else does nothing. Nobody else may be using it.
 pub async fn convert(file: &Path) -> Result<(), StoreError> {
     // Of a link, the file that it names is replaced, on the disk where that is.
     let file = &file.canonicalize().map_err(at(file))?;
     let new = new_file(file);
     remove(&new)?;
-    if !is_earlier(file).map_err(StoreError::during("convert"))? {
+    let schema = schema(file).map_err(StoreError::during("convert"))?;
+    if !(1..BASELINE_SCHEMA).contains(&schema) {
         return Ok(());
     }
     let converted = convert_to(&new, file).await;

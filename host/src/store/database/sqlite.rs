@@ -33,7 +33,8 @@ const WRITING: &str = "PRAGMA foreign_keys = ON;
     PRAGMA wal_autocheckpoint = 4000;
     PRAGMA temp_store = MEMORY;";
 
-/// Opens the file, makes it where it is missing, and brings its schema up to date.
+/// Opens the file, and makes it where it is missing. One of an earlier version is refused: whoever opens it may be a command
+/// beside a server of that version, and nobody has kept a copy of it.
 pub async fn open(file: &Path) -> Result<Database, StoreError> {
     let during = || StoreError::during("open");
     let options = options(file);
@@ -41,6 +42,9 @@ pub async fn open(file: &Path) -> Result<Database, StoreError> {
         return Err(StoreError::Earlier);
     }
     embedded::begin_shrinkable(&options, file).await.map_err(during())?;
+    if convert::earlier_schema(file)?.is_some() {
+        return Err(StoreError::Earlier);
+    }
     migrations::run(&migrations::CURRENT, &options).await?;
     let inline =
         |access, pragmas| Inline::open(file, access, pragmas).map_err(StoreError::during("open"));
@@ -66,8 +70,12 @@ pub async fn open(file: &Path) -> Result<Database, StoreError> {
     })
 }
 
-/// Whether a file is a database that [`open`] can bring up to date, or that a server can convert before. Changes
-/// nothing.
+/// Brings the schema of a file up to date.
+pub async fn migrate(file: &Path) -> Result<(), StoreError> {
+    migrations::run(&migrations::CURRENT, &options(file)).await
+}
+
+/// Whether a file is a database that [`open`] can open, or that a server can bring up to date before. Changes nothing.
 pub async fn check(file: &Path) -> Result<(), StoreError> {
     let during = || StoreError::during("check");
     // A file without a log is open nowhere; to read it as one that cannot change makes no log either.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
+use crate::clock::Clock;
 use crate::id::{DecisionId, TemplateId};
 use crate::store::database::BASELINE;
 use crate::store::{
@@ -245,7 +246,9 @@ async fn a_directory_of_schema_16_is_migrated_with_its_layouts_and_examples() {
     sqlx::raw_sql(sqlx::AssertSqlSafe(rows)).execute(&mut connection).await.expect("written");
     sqlx::Connection::close(connection).await.expect("closed");
 
-    let store = Store::open(&file).await.expect("migrated");
+    let place = Place::File(file.clone());
+    Store::upgrade(&place, &Clock::system()).await.expect("migrated");
+    let store = Store::open(place).await.expect("opens");
     let account = store.accounts(NOW).await.expect("readable").swap_remove(0).account.id;
     let owner = TemplateOwner::Account(account);
     let versions = store.templates(account).await.expect("readable");

@@ -1,6 +1,6 @@
 //! What the store shows of the fixture once it is converted.
 
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::credit::Credits;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
@@ -32,7 +32,8 @@ struct Opened {
 impl Opened {
     async fn new() -> Self {
         let (before, after) = (Schema15Database::new().await, Schema15Database::new().await);
-        after.convert().await.expect("converted");
+        let place = Place::File(after.file.clone());
+        Store::upgrade(&place, &Clock::system()).await.expect("converted");
         let store = Store::open(&after.file).await.expect("opens");
         Self { store, earlier: open(&before.file), _directories: [before, after] }
     }
@@ -69,7 +70,8 @@ async fn a_file_of_an_earlier_version_is_opened_only_after_its_conversion() {
         // And while it is converted.
         std::fs::write(new_file(&earlier.file), "a part").expect("written");
     }
-    Store::convert(&Place::File(earlier.file.clone())).await.expect("converted");
+    let place = Place::File(earlier.file.clone());
+    Store::upgrade(&place, &Clock::system()).await.expect("converted");
     Store::check(&Place::File(earlier.file.clone())).await.expect("it can be opened");
     Store::open(&earlier.file).await.expect("opens").close().await;
 }
