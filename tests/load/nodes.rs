@@ -22,7 +22,7 @@ use crate::requests::Requests;
 use crate::round::{self, Burst, Round};
 use crate::waxwing::Waxwing;
 use group::Sample;
-use servers::Servers;
+pub use servers::{OnPostgres, Servers};
 
 /// Sends before the first round.
 const WARM_UP: u32 = 8_000;
@@ -134,7 +134,7 @@ impl Step {
         let database =
             |rounds: &[Round]| rounds.iter().map(servers::database_nanos).collect::<Vec<_>>();
         let of_peer = |value: fn(&Peer) -> u64| self.peer.iter().map(value).collect::<Vec<_>>();
-        let first = all.first().map_or(&[][..], |it| &it.ours);
+        let first = all.first().map_or(&[][..], |it| it.ours.as_slice());
         json!({
             "servers": self.servers,
             "waxwing": Summary::of(&self.ours).to_json(),

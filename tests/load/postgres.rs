@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::process::Command;
@@ -37,8 +37,6 @@ pub struct Bench<'a> {
 pub struct Benched {
     /// Of all sessions, in 1,000 seconds.
     pub transactions_in_1000_s: u64,
-    /// From the start of `pgbench` to its end.
-    pub wall: Duration,
     /// CPU of the database.
     pub cpu: Duration,
 }
@@ -90,12 +88,12 @@ impl Database {
         pgbench.args(["--client", &bench.clients.to_string()]);
         pgbench.args(["--transactions", &bench.transactions.to_string(), "--file"]);
         pgbench.arg(&file).arg(NAME);
-        let (before, start) = (process::cpu(&[self.pid()])?, Instant::now());
+        let before = process::cpu(&[self.pid()])?;
         let printed = said(pgbench).await?;
-        let (after, wall) = (process::cpu(&[self.pid()])?, start.elapsed());
+        let after = process::cpu(&[self.pid()])?;
         let silent = || io::Error::other(format!("pgbench tells no rate: {printed}"));
         let transactions_in_1000_s = rate(&printed).ok_or_else(silent)?;
-        Ok(Benched { transactions_in_1000_s, wall, cpu: after.saturating_sub(before) })
+        Ok(Benched { transactions_in_1000_s, cpu: after.saturating_sub(before) })
     }
 
     fn client(&self, program: &str) -> io::Result<Command> {

@@ -1,9 +1,10 @@
 //! The best transaction that does what a commit of so many sends does: the same locks and the same rows in the same
 //! tables, made by the database itself from one row that a server has written.
 
+use std::fmt::Write as _;
 use std::io;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::postgres::Database;
 
@@ -26,7 +27,7 @@ const OF_SAMPLE: &str = "SELECT json_build_object('accounts', (SELECT count(*) F
 pub struct Sample {
     accounts: u64,
     /// Of a body as a server stores it.
-    pub body_bytes: u64,
+    body_bytes: u64,
 }
 
 impl Sample {
@@ -64,18 +65,18 @@ impl Sample {
     }
 
     pub fn to_json(&self) -> Value {
-        serde_json::json!({"accounts": self.accounts, "bodyBytes": self.body_bytes})
+        json!({"accounts": self.accounts, "bodyBytes": self.body_bytes})
     }
 }
 
 /// Bytes that look like random ones, in hexadecimal digits.
 fn digits(bytes: u64) -> String {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let byte = |_| {
+    let (mut state, mut digits) = (0x9e37_79b9_7f4a_7c15_u64, String::new());
+    for _ in 0..bytes {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        format!("{:02x}", state >> 56)
-    };
-    (0..bytes).map(byte).collect()
+        write!(digits, "{:02x}", state >> 56).expect("a string takes everything");
+    }
+    digits
 }
 
 #[cfg(test)]

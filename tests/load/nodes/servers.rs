@@ -34,9 +34,19 @@ pub struct Servers {
 
 /// What each of them is started with.
 pub struct OnPostgres {
-    pub url: String,
-    pub name: String,
-    pub log: String,
+    url: String,
+    name: String,
+    log: String,
+}
+
+impl OnPostgres {
+    pub fn new(setup: &Setup, database: &Database, number: u32) -> Self {
+        Self {
+            url: database.url().to_owned(),
+            name: format!("load-{number}"),
+            log: setup.log.clone(),
+        }
+    }
 }
 
 impl Settings for OnPostgres {
@@ -59,11 +69,7 @@ impl Servers {
             if let Some(first) = data.first() {
                 fs::copy(first.path().join(MASTER_KEY), directory.path().join(MASTER_KEY))?;
             }
-            let settings = OnPostgres {
-                url: database.url().to_owned(),
-                name: format!("load-{number}"),
-                log: setup.log.clone(),
-            };
+            let settings = OnPostgres::new(setup, database, number);
             let installation = Installation { binary: &binary, data: directory.path() };
             running.push(installation.start(&settings).await?);
             data.push(directory);
