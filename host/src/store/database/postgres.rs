@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use sqlx::migrate::{Migrate, MigrateError};
+use sqlx::migrate::{AppliedMigration, Migrate, MigrateError};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Connection, Row};
 
@@ -90,18 +90,11 @@ pub async fn open(url: &str) -> Result<Database, StoreError> {
 pub async fn check(url: &str) -> Result<(), StoreError> {
     let during = || StoreError::during("check");
     let (_, mut connection) = connect(&hosts(url)?).await?;
-    let is_new = "SELECT to_regclass('_sqlx_migrations') IS NULL AS is_new";
-    let row = sqlx::query(is_new).fetch_one(&mut connection).await.map_err(during())?;
-    if row.try_get("is_new").map_err(during())? {
-        return Ok(());
-    }
-    let known: BTreeMap<i64, &[u8]> =
-        migrations::POSTGRES.iter().map(|it| (it.version, &*it.checksum)).collect();
-    let applied = connection.list_applied_migrations("_sqlx_migrations").await;
-    let applied = applied.map_err(migration_error)?;
+    let applied = applied(&mut connection).await?;
     if applied.is_empty() {
         return Ok(());
     }
+    let known = known();
     for it in applied {
         match known.get(&it.version) {
             None => return Err(StoreError::Newer { migration: it.version }),
@@ -181,10 +174,15 @@ async fn connect_to(options: &PgConnectOptions) -> Result<PgConnection, StoreErr
     Ok(connection)
 }
 
+/// Brings the tables up to date. Where nothing is to be done nothing is tried: whoever serves need not be who may make
+/// tables.
 async fn migrate(
     connection: &mut PgConnection,
     options: &PgConnectOptions,
 ) -> Result<(), StoreError> {
+    if is_current(connection).await? {
+        return Ok(());
+    }
     let denied = |error: &sqlx::Error| code(error).is_some_and(|it| it == "42501");
     match migrations::POSTGRES.run(&mut *connection).await {
         Err(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _))
@@ -194,6 +192,30 @@ async fn migrate(
         }
         migrated => migrated.map_err(migration_error),
     }
+}
+
+/// Whether all migrations of this version, and no other ones, were applied as this version has them.
+async fn is_current(connection: &mut PgConnection) -> Result<bool, StoreError> {
+    let (known, applied) = (known(), applied(connection).await?);
+    let is_known =
+        |it: &AppliedMigration| known.get(&it.version).is_some_and(|own| **own == *it.checksum);
+    Ok(applied.len() == known.len() && applied.iter().all(is_known))
+}
+
+/// The migrations of this version, by their number, each with its checksum.
+fn known() -> BTreeMap<i64, &'static [u8]> {
+    migrations::POSTGRES.iter().map(|it| (it.version, &*it.checksum)).collect()
+}
+
+/// The migrations that a database has had; none where it is new.
+async fn applied(connection: &mut PgConnection) -> Result<Vec<AppliedMigration>, StoreError> {
+    let during = || StoreError::during("migrations");
+    let is_new = "SELECT to_regclass('_sqlx_migrations') IS NULL AS is_new";
+    let row = sqlx::query(is_new).fetch_one(&mut *connection).await.map_err(during())?;
+    if row.try_get("is_new").map_err(during())? {
+        return Ok(Vec::new());
+    }
+    connection.list_applied_migrations("_sqlx_migrations").await.map_err(migration_error)
 }
 
 fn migration_error(error: MigrateError) -> StoreError {
