@@ -2,8 +2,9 @@
 //! primary is gone.
 
 mod nodes;
-
+mod operations;
 mod shared;
+mod tls;
 mod two_nodes;
 
 use std::process::Command;
