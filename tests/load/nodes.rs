@@ -51,23 +51,23 @@ pub async fn measure(args: &NodesArgs) -> io::Result<Value> {
     let servers = Servers::start(&args.setup, &database, most).await?;
     let file = Waxwing::start(&args.setup).await?;
     let subject = file.subject();
-    let of_file = requests(args, subject.address, subject.api_key).await?;
+    let file_requests = requests(args, subject.address, subject.api_key).await?;
     let first = servers.first()?;
-    let of_servers = requests(args, first.address, &first.api_key).await?;
+    let server_requests = requests(args, first.address, &first.api_key).await?;
     tokio::time::sleep(SETTLE).await;
     let burst = Burst::held(args.template, args.connections, args.sends);
     let warm_up = Burst::held(args.template, args.connections, WARM_UP);
-    round::waxwing(&warm_up, &file, &of_file).await?;
-    servers.round(most, &of_servers, (args.connections, WARM_UP)).await?;
+    round::waxwing(&warm_up, &file, &file_requests).await?;
+    servers.round(most, &server_requests, (args.connections, WARM_UP)).await?;
     let sample = Sample::take(&database).await?;
     let mut on_file = Vec::new();
     let step = |servers: &u32| Step { servers: *servers, ..Step::default() };
     let mut steps: Vec<Step> = args.nodes.iter().map(step).collect();
     for _ in 0..args.rounds {
-        on_file.push(round::waxwing(&burst, &file, &of_file).await?);
+        on_file.push(round::waxwing(&burst, &file, &file_requests).await?);
         for step in &mut steps {
             let load = (args.connections, args.sends);
-            let round = servers.round(step.servers, &of_servers, load).await?;
+            let round = servers.round(step.servers, &server_requests, load).await?;
             let group = args.group.map_or_else(|| sends_per_commit(&round), u64::from);
             step.ours.push(round);
             step.peer.push(bench(args, &database, &sample, (step.servers, group)).await?);

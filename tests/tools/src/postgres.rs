@@ -82,15 +82,6 @@ impl Cluster {
         Need::Postgres.is_met(unproven).then(|| &*SHARED)
     }
 
-    /// One with these options; none where PostgreSQL is not installed, and `unproven` is noted then.
-    ///
-    /// # Panics
-    /// It does not start.
-    #[must_use]
-    pub fn of_its_own(options: &[&str], unproven: &str) -> Option<Self> {
-        Need::Postgres.is_met(unproven).then(|| Self::start(None, options))
-    }
-
     /// Starts one with these options, new or as a standby of another one.
     fn start(primary: Option<&Self>, options: &[&str]) -> Self {
         Self::start_in(&std::env::temp_dir(), primary, options)
