@@ -4,6 +4,7 @@
 use std::fs;
 use std::process::{Command, Output};
 
+use futures_util::future::join_all;
 use serde_json::json;
 use waxwing_tests::{Document, Launch, Server, documents, waxwing, workspace};
 use waxwing_tools::{Cluster, PgBouncer};
@@ -53,8 +54,9 @@ async fn a_role_that_may_only_write_rows_serves_what_the_owner_has_made() {
 
     let home = tempfile::tempdir().expect("a folder");
     let mut dev = Command::new(waxwing_tests::binary());
-    dev.args(["dev", "--json", "--http", "127.0.0.1:0", "--data-dir"]).arg(home.path().join("data"));
-    let refused = dev.env("WAXWING_STORE__URL", &serve).output().expect("the binary runs");
+    dev.args(["dev", "--json", "--http", "127.0.0.1:0", "--data-dir"]);
+    dev.arg(home.path().join("data")).env("WAXWING_STORE__URL", &serve);
+    let refused = dev.output().expect("the binary runs");
     let why = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && why.contains("may not make tables"), "{why}");
 
@@ -102,7 +104,7 @@ async fn a_pooler_in_session_mode_stands_between_a_server_and_postgresql() {
 }
 
 #[tokio::test]
-async fn every_statement_that_watches_the_database_runs_and_counts_connections() {
+async fn the_statements_that_watch_the_database_run_and_connections_are_few() {
     let Some(server) = on_postgres("watched", "the statements that watch PostgreSQL") else {
         return;
     };
@@ -121,7 +123,7 @@ async fn every_statement_that_watches_the_database_runs_and_counts_connections()
         let server = &server;
         async move { server.send(server.key(), &message(&to)).await.message_id() }
     });
-    let sent = futures_util::future::join_all(sends).await;
+    let sent = join_all(sends).await;
     let connections = "SELECT count(*) FROM pg_stat_activity
         WHERE application_name = 'waxwing' AND datname = 'watched'";
     let connections: u32 =

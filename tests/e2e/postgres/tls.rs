@@ -17,15 +17,16 @@ struct Authority {
 impl Authority {
     fn new(folder: PathBuf, address: &str) -> Self {
         fs::create_dir(&folder).expect("a folder");
-        let extensions = format!("subjectAltName=IP:{address}\nbasicConstraints=critical,CA:FALSE\n");
+        let names = format!("subjectAltName=IP:{address}");
+        let extensions = format!("{names}\nbasicConstraints=critical,CA:FALSE\n");
         fs::write(folder.join("extensions"), extensions).expect("written");
         let authority = Self { folder };
         let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
         authority.openssl(&format!(
             "req -x509 {key} -days 2 -subj /CN=authority -keyout authority.key -out authority.pem"
         ));
-        authority
-            .openssl(&format!("req {key} -subj /CN=database -keyout key.pem -out request.pem"));
+        let request = format!("req {key} -subj /CN=database -keyout key.pem -out request.pem");
+        authority.openssl(&request);
         authority.openssl(
             "x509 -req -in request.pem -CA authority.pem -CAkey authority.key -CAcreateserial \
              -days 2 -extfile extensions -out certificate.pem",
@@ -50,7 +51,7 @@ fn verified(url: &str, authority: &Path) -> String {
 }
 
 #[tokio::test]
-async fn a_server_reaches_its_database_by_tls_alone_and_verifies_whom_it_reaches() {
+async fn sessions_with_the_database_are_encrypted_and_its_name_is_verified() {
     let unproven = "TLS to PostgreSQL";
     if !Need::OpenSsl.is_met(unproven) {
         return;

@@ -17,7 +17,8 @@ const IDS: &str = "SELECT array_agg(message_id) FROM ({due}) AS due";
 pub async fn explain(database: &Database) -> io::Result<Value> {
     let lanes = filled(LANES, &[("now", NOW), ("own", "")]);
     let most = MAX_LANES.to_string();
-    let starts = filled(STARTS, &[("lanes", lanes.trim_end()), ("lanes_of_a_claim", most.as_str())]);
+    let values = [("lanes", lanes.trim_end()), ("lanes_of_a_claim", most.as_str())];
+    let starts = filled(STARTS, &values);
     let starts = format!("'{}'", database.ask(&starts).await?.replace('\'', "''"));
     let each = (MAX_LEASES / MAX_LANES).to_string();
     let due = filled(DUE, &[("starts", starts.as_str()), ("now", NOW), ("each", each.as_str())]);

@@ -11,7 +11,8 @@ pub async fn fill(database: &Database, messages: u32) -> io::Result<()> {
     let Times { now, first, step } = Times::of(messages)?;
     for begin in (0..messages).step_by(usize::try_from(BATCH).unwrap_or(usize::MAX)) {
         let end = messages.min(begin + BATCH);
-        let batch = [("begin", begin.into()), ("end", end.into()), ("first", first), ("step", step)];
+        let numbers = [("begin", i64::from(begin)), ("end", i64::from(end))];
+        let batch = [numbers, [("first", first), ("step", step)]].concat();
         database.ask(&filled(MESSAGES, &batch)).await?;
     }
     let digits = lz4_flex::compress_prepend_size(BODY).iter().fold(String::new(), |mut all, it| {

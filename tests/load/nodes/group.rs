@@ -48,10 +48,11 @@ impl Sample {
         // 61 has no divisor in common with the numbers of accounts that are measured: a group has none twice.
         let chosen = "(generate_series(1, {group}) AS i
             JOIN load.accounts a ON a.n = (CAST(:first AS BIGINT) + i * 61) % {accounts})";
+        let recipient = "('load-' || lpad(CAST(i AS TEXT), 9, '0') || '@example.com')";
         let id = "decode(lpad(to_hex({now}), 12, '0') || lpad(to_hex(CAST(:seed AS BIGINT) + i), 20, '0'), 'hex')";
         let values = [
             ("chosen", chosen.to_owned()),
-            ("recipient", "('load-' || lpad(CAST(i AS TEXT), 9, '0') || '@example.com')".to_owned()),
+            ("recipient", recipient.to_owned()),
             ("id", id.to_owned()),
             // The same in all statements of a transaction.
             ("now", "CAST(floor(extract(epoch FROM now()) * 1000) AS BIGINT)".to_owned()),
