@@ -13,7 +13,7 @@ use waxwing_tools::Need;
 use crate::messages::send_tomorrow;
 
 /// Whose commands are run, in their order. The others need projects, root or minutes: `tour` and `known`.
-const RUN: [&str; 2] = ["README.md", "host/OPERATING.md"];
+const RUN: [&str; 3] = ["README.md", "host/OPERATING.md", "host/POSTGRESQL.md"];
 
 /// The commands of `waxwing`. The way through a plugin is that of `tour`, `check` has a test of its own.
 fn commands(document: &Document) -> Vec<String> {

@@ -2,9 +2,10 @@
 //! primary is gone.
 
 mod nodes;
-
+mod operations;
 mod roll;
 mod shared;
+mod tls;
 mod two_nodes;
 
 use std::process::Command;

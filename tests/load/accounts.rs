@@ -2,6 +2,7 @@
 //! at random, or while accounts change.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +22,15 @@ const CREDITS: u32 = 100_000_000;
 
 pub async fn measure(args: &AccountsArgs) -> io::Result<Value> {
     let waxwing = Waxwing::start(&args.setup).await?;
-    let accounts = open_all(args, &waxwing).await?;
+    let subject = waxwing.subject();
+    let opening = Opening {
+        address: subject.address,
+        operator: subject.api_key,
+        accounts: args.accounts,
+        templates: args.templates,
+        template: args.template,
+    };
+    let accounts = opening.open_all().await?;
     let filled = process::memory(waxwing.pid())?;
     let few = Arc::new(requests(args, &accounts, args.few as usize).await?);
     let all = Arc::new(requests(args, &accounts, usize::MAX).await?);
@@ -63,40 +72,55 @@ pub async fn measure(args: &AccountsArgs) -> io::Result<Value> {
     }))
 }
 
-struct Account {
+/// An account that was opened.
+pub struct Account {
     id: String,
-    key: String,
+    pub key: String,
 }
 
-/// Opens the accounts, each with credits, a domain, a key and its templates.
-async fn open_all(args: &AccountsArgs, waxwing: &Waxwing) -> io::Result<Vec<Account>> {
-    let mut api = Api::open(waxwing).await?;
-    let operator = waxwing.subject().api_key.to_owned();
-    let draft = draft(args.template)?;
-    let mut accounts = Vec::new();
-    for number in 0..args.accounts {
-        let sender = format!("hello@a{number}.test");
-        let account = json!({"name": format!("Account {number}"), "plan": "pro", "sender": sender});
-        let id = text(&api.post(&operator, "/v1/accounts", &account).await?, "id")?;
-        let grant = json!({"accountId": id, "amount": CREDITS});
-        api.post(&operator, "/v1/credits/grants", &grant).await?;
-        let scopes = json!({"scopes": ["send", "admin"]});
-        let key = api.post(&operator, &format!("/v1/keys?account={id}"), &scopes).await?;
-        let key = text(&key, "key")?;
-        let domain = json!({"name": format!("a{number}.test"), "sandbox": true});
-        api.post(&key, "/v1/domains", &domain).await?;
-        for number in 0..args.templates {
-            let slug = slug(number);
-            let template = json!({"slug": slug, "draft": draft});
-            api.post(&key, "/v1/templates", &template).await?;
-            api.post(&key, &format!("/v1/templates/{slug}/publish"), &json!({})).await?;
+/// Accounts to open, each with credits, a domain, a key and its templates.
+pub struct Opening<'a> {
+    pub address: SocketAddr,
+    /// The key of an operator.
+    pub operator: &'a str,
+    pub accounts: u32,
+    /// Of each account.
+    pub templates: u32,
+    pub template: Template,
+}
+
+impl Opening<'_> {
+    pub async fn open_all(&self) -> io::Result<Vec<Account>> {
+        let mut api = Api::open(self.address).await?;
+        let operator = self.operator;
+        let draft = draft(self.template)?;
+        let mut accounts = Vec::new();
+        for number in 0..self.accounts {
+            let sender = format!("hello@a{number}.test");
+            let account =
+                json!({"name": format!("Account {number}"), "plan": "pro", "sender": sender});
+            let id = text(&api.post(operator, "/v1/accounts", &account).await?, "id")?;
+            let grant = json!({"accountId": id, "amount": CREDITS});
+            api.post(operator, "/v1/credits/grants", &grant).await?;
+            let scopes = json!({"scopes": ["send", "admin"]});
+            let key = api.post(operator, &format!("/v1/keys?account={id}"), &scopes).await?;
+            let key = text(&key, "key")?;
+            let domain = json!({"name": format!("a{number}.test"), "sandbox": true});
+            api.post(&key, "/v1/domains", &domain).await?;
+            for number in 0..self.templates {
+                let slug = slug(number);
+                let template = json!({"slug": slug, "draft": draft});
+                api.post(&key, "/v1/templates", &template).await?;
+                api.post(&key, &format!("/v1/templates/{slug}/publish"), &json!({})).await?;
+            }
+            accounts.push(Account { id, key });
         }
-        accounts.push(Account { id, key });
+        Ok(accounts)
     }
-    Ok(accounts)
 }
 
-fn slug(number: u32) -> String {
+/// The slug of a template by its number.
+pub fn slug(number: u32) -> String {
     format!("load-{number:0>3}")
 }
 
@@ -141,7 +165,7 @@ impl Changes<'_> {
     /// Changes one account after the other, from the first on, for as long as it is polled.
     async fn run(&mut self, rate: u32) -> io::Result<()> {
         // One of its own for each round: the server ends a connection that says nothing for long.
-        let mut api = Api::open(self.waxwing).await?;
+        let mut api = Api::open(self.waxwing.subject().address).await?;
         let key = self.waxwing.subject().api_key;
         let mut pace = tokio::time::interval(Duration::from_secs(1) / rate);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -159,8 +183,8 @@ impl Changes<'_> {
 struct Api(Connection);
 
 impl Api {
-    async fn open(waxwing: &Waxwing) -> io::Result<Self> {
-        Connection::open(waxwing.subject().address).await.map(Self)
+    async fn open(address: SocketAddr) -> io::Result<Self> {
+        Connection::open(address).await.map(Self)
     }
 
     async fn post(&mut self, key: &str, path: &str, body: &Value) -> io::Result<Value> {

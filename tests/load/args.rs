@@ -1,11 +1,14 @@
 //! The command line.
 
 mod accounts;
+mod churn;
+mod claims;
 mod deliver;
 mod domains;
 mod floor;
 mod growth;
 mod neighbours;
+mod nodes;
 mod pages;
 mod queue;
 mod smtp;
@@ -17,12 +20,15 @@ use std::time::Duration;
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 
 pub use accounts::AccountsArgs;
+pub use churn::ChurnArgs;
+pub use claims::ClaimsArgs;
 pub use deliver::{DeliverArgs, Dkim, Relay};
 pub use domains::DomainsArgs;
 pub use floor::FloorArgs;
 pub use growth::GrowthArgs;
 pub use neighbours::{NeighboursArgs, Noise};
-pub use pages::PagesArgs;
+pub use nodes::NodesArgs;
+pub use pages::{PagesArgs, StoreKind};
 pub use queue::{Backlog, QueueArgs};
 pub use smtp::{Peer, Pipelining, Resumption, Shape, SmtpArgs};
 pub use transit::TransitArgs;
@@ -60,6 +66,12 @@ pub enum Protocol {
     Transit(TransitArgs),
     /// Send beside many messages that were sent before, in turn with a server that has none
     Growth(GrowthArgs),
+    /// Send to one, two and three servers on one PostgreSQL, in turn with SQLite and with pgbench
+    Nodes(NodesArgs),
+    /// Lease messages of a very long queue on PostgreSQL, in turn with short ones; by pgbench
+    Claims(ClaimsArgs),
+    /// Watch the tables of the queue on PostgreSQL while messages come and go
+    Churn(ChurnArgs),
     /// Serve as the floor; `--against floor` starts this
     #[command(hide = true)]
     Floor(FloorArgs),
@@ -172,6 +184,9 @@ impl CommandLine {
             Some(Protocol::Pages(args)) => &args.setup,
             Some(Protocol::Transit(args)) => &args.setup,
             Some(Protocol::Growth(args)) => &args.setup,
+            Some(Protocol::Nodes(args)) => &args.setup,
+            Some(Protocol::Claims(args)) => &args.setup,
+            Some(Protocol::Churn(args)) => &args.setup,
             Some(Protocol::Floor(_)) | None => &self.http.setup,
         }
     }
@@ -259,6 +274,9 @@ mod tests {
             Some(Protocol::Smtp(args)) => args,
             Some(
                 Protocol::Domains(_)
+                | Protocol::Nodes(_)
+                | Protocol::Claims(_)
+                | Protocol::Churn(_)
                 | Protocol::Deliver(_)
                 | Protocol::Queue(_)
                 | Protocol::Neighbours(_)

@@ -110,7 +110,8 @@ pub fn kibibytes_each(kib: u64, count: u64) -> f64 {
     (10.0 * kib as f64 / count.max(1) as f64).round() / 10.0
 }
 
-fn micros(nanos: u64) -> f64 {
+/// Microseconds.
+pub fn micros(nanos: u64) -> f64 {
     thousandth(nanos)
 }
 

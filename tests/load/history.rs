@@ -1,11 +1,15 @@
 //! Messages that were sent long ago, written straight into the database of a server that does not run.
 
+mod postgres;
+
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection as _};
+
+pub use postgres::fill as fill_postgres;
 
 /// Over which the messages are spread.
 const DAYS: i64 = 29;
@@ -20,17 +24,14 @@ const DAY_MS: i64 = 86_400_000;
 pub async fn fill(data: &Path, messages: u32) -> io::Result<()> {
     let options = SqliteConnectOptions::new().filename(data.join("waxwing.db"));
     let mut database = options.connect().await.map_err(io::Error::other)?;
-    let now = SystemTime::UNIX_EPOCH.elapsed().map_err(io::Error::other)?.as_millis();
-    let now = i64::try_from(now).map_err(io::Error::other)?;
-    let first = now - DAYS * DAY_MS;
-    let step = (DAYS * DAY_MS - 60_000) / i64::from(messages);
+    let Times { now, first, step } = Times::of(messages)?;
     let batch = usize::try_from(BATCH).unwrap_or(usize::MAX);
     for begin in (0..messages).step_by(batch) {
         sqlx::query(MESSAGES)
             .bind(begin)
             .bind(messages.min(begin + BATCH))
             .bind(first)
-            .bind(step.max(1))
+            .bind(step)
             .execute(&mut database)
             .await
             .map_err(io::Error::other)?;
@@ -55,6 +56,24 @@ pub async fn fill(data: &Path, messages: u32) -> io::Result<()> {
             .map_err(io::Error::other)?;
     }
     database.close().await.map_err(io::Error::other)
+}
+
+/// When messages were sent, in milliseconds.
+struct Times {
+    now: i64,
+    /// Of the first one.
+    first: i64,
+    /// From one to the next.
+    step: i64,
+}
+
+impl Times {
+    fn of(messages: u32) -> io::Result<Self> {
+        let now = SystemTime::UNIX_EPOCH.elapsed().map_err(io::Error::other)?.as_millis();
+        let now = i64::try_from(now).map_err(io::Error::other)?;
+        let step = (DAYS * DAY_MS - 60_000) / i64::from(messages);
+        Ok(Self { now, first: now - DAYS * DAY_MS, step: step.max(1) })
+    }
 }
 
 /// Of all of them.

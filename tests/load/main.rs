@@ -3,6 +3,8 @@
 
 mod accounts;
 mod args;
+mod churn;
+mod claims;
 mod client;
 mod deliver;
 mod domains;
@@ -12,8 +14,10 @@ mod growth;
 mod history;
 mod metrics;
 mod neighbours;
+mod nodes;
 mod pages;
 mod peers;
+mod postgres;
 mod process;
 mod queue;
 mod requests;
@@ -80,6 +84,9 @@ async fn bounded(command_line: &CommandLine) -> io::Result<Value> {
             Some(Protocol::Pages(args)) => Box::pin(pages::measure(args)).await,
             Some(Protocol::Transit(args)) => Box::pin(transit::measure(args)).await,
             Some(Protocol::Growth(args)) => Box::pin(growth::measure(args)).await,
+            Some(Protocol::Nodes(args)) => Box::pin(nodes::measure(args)).await,
+            Some(Protocol::Claims(args)) => Box::pin(claims::measure(args)).await,
+            Some(Protocol::Churn(args)) => Box::pin(churn::measure(args)).await,
             Some(Protocol::Floor(_)) | None => Box::pin(measure(&command_line.http)).await,
         }
     };

@@ -164,7 +164,7 @@ async fn quiet_key(setup: &Setup, waxwing: &Waxwing) -> io::Result<String> {
     let account = account["id"].as_str().unwrap_or_default();
     cli(&["credits", "grant", "--account", account, "1000000"]).await?;
     cli(&["domain", "add", "--account", account, "sandbox.test", "--sandbox"]).await?;
-    publish(&binary, waxwing.data(), account, Template::Line).await?;
+    publish(&binary, waxwing.data(), None, account, Template::Line).await?;
     let key = cli(&["key", "create", "--account", account]).await?;
     let key = key["key"].as_str();
     key.map(str::to_owned).ok_or_else(|| io::Error::other("the key is not said"))

@@ -10,8 +10,9 @@ use reqwest::{Client, redirect};
 use serde_json::{Value, json};
 use tokio::time::MissedTickBehavior;
 
-use crate::args::{Mode, PagesArgs, Template};
+use crate::args::{Mode, PagesArgs, StoreKind, Template};
 use crate::client::Connection;
+use crate::postgres::Database;
 use crate::requests::Requests;
 use crate::waxwing::Waxwing;
 use crate::{figures, history};
@@ -36,8 +37,16 @@ struct Visitor {
 }
 
 pub async fn measure(args: &PagesArgs) -> io::Result<Value> {
-    let fill = async |data: &Path| history::fill(data, args.messages).await;
-    let waxwing = Waxwing::start(&args.setup).await?.changed(fill).await?;
+    let database = match args.store {
+        StoreKind::File => None,
+        StoreKind::Postgres => Some(Database::start(&args.setup)?),
+    };
+    let fill = async |data: &Path| match &database {
+        None => history::fill(data, args.messages).await,
+        Some(it) => history::fill_postgres(it, args.messages).await,
+    };
+    let url = database.as_ref().map(Database::url);
+    let waxwing = Waxwing::start_on(&args.setup, url).await?.changed(fill).await?;
     let visitor = Visitor::log_in(&waxwing).await?;
     let paths = visitor.paths().await?;
     let mut sends = Sends::new(&waxwing).await?;
@@ -61,6 +70,7 @@ pub async fn measure(args: &PagesArgs) -> io::Result<Value> {
     let worst = pages.iter().map(|it| it.percentile(95)).max().unwrap_or_default();
     Ok(json!({
         "protocol": "pages",
+        "store": args.store.as_str(),
         "messages": args.messages,
         "requestsOfEach": args.requests,
         "sentMeanwhile": sent,

@@ -21,6 +21,8 @@ use crate::start::run;
 const STARTS: usize = 5;
 /// The server is idle when it has had that long to itself.
 const SETTLE: Duration = Duration::from_secs(1);
+/// Where a server is told the database that it uses in place of a file.
+pub const STORE_URL: &str = "WAXWING_STORE__URL";
 /// All connections come from one address.
 const CONNECTIONS: &str = "10000";
 
@@ -33,6 +35,8 @@ pub struct Waxwing {
     pub start: Duration,
     binary: PathBuf,
     log: String,
+    /// Of its database, where that is no file.
+    url: Option<String>,
     data: TempDir,
 }
 
@@ -62,22 +66,28 @@ struct Process {
 impl Waxwing {
     /// Starts a server with the templates of this generator, and leaves it alone for a moment.
     pub async fn start(setup: &Setup) -> io::Result<Self> {
+        Self::start_on(setup, None).await
+    }
+
+    /// The same with a database that is no file.
+    pub async fn start_on(setup: &Setup, url: Option<&str>) -> io::Result<Self> {
         let binary = binary(setup).await?;
         let directory = setup.work_dir()?;
-        let mut process = Process::start(&binary, directory.path(), &setup.log).await?;
+        let start = async || Process::start(&binary, directory.path(), &setup.log, url).await;
+        let mut process = start().await?;
         let first_start = process.took;
         for template in Template::ALL {
-            publish(&binary, directory.path(), &process.account, template).await?;
+            publish(&binary, directory.path(), url, &process.account, template).await?;
         }
         let mut starts = Vec::new();
         for _ in 0..STARTS {
             process.stop().await?;
-            process = Process::start(&binary, directory.path(), &setup.log).await?;
+            process = start().await?;
             starts.push(process.took);
         }
         tokio::time::sleep(SETTLE).await;
-        let (start, log) = (median(starts), setup.log.clone());
-        Ok(Self { process, first_start, start, binary, log, data: directory })
+        let (start, log, url) = (median(starts), setup.log.clone(), url.map(str::to_owned));
+        Ok(Self { process, first_start, start, binary, log, url, data: directory })
     }
 
     pub fn pid(&self) -> u32 {
@@ -111,12 +121,12 @@ impl Waxwing {
         self,
         change: impl AsyncFnOnce(&Path) -> io::Result<()>,
     ) -> io::Result<Self> {
-        let Self { process, first_start, start, binary, log, data } = self;
+        let Self { process, first_start, start, binary, log, url, data } = self;
         process.stop().await?;
         change(data.path()).await?;
-        let process = Process::start(&binary, data.path(), &log).await?;
+        let process = Process::start(&binary, data.path(), &log, url.as_deref()).await?;
         tokio::time::sleep(SETTLE).await;
-        Ok(Self { process, first_start, start, binary, log, data })
+        Ok(Self { process, first_start, start, binary, log, url, data })
     }
 
     /// Lets it finish what it does.
@@ -126,11 +136,12 @@ impl Waxwing {
 }
 
 impl Process {
-    async fn start(binary: &Path, data: &Path, log: &str) -> io::Result<Self> {
+    async fn start(binary: &Path, data: &Path, log: &str, url: Option<&str>) -> io::Result<Self> {
         let start = Instant::now();
         let mut child = Command::new(binary)
             .args(["dev", "--json", "--http", "127.0.0.1:0", "--data-dir"])
             .arg(data)
+            .envs(url.map(|it| (STORE_URL, it)))
             .env("WAXWING_LOG__FILTER", log)
             .env("WAXWING_SMTP__CONNECTIONS_PER_IP", CONNECTIONS)
             .stdin(Stdio::null())
@@ -193,6 +204,7 @@ fn relay(line: &Value) -> io::Result<Option<Relay>> {
 pub async fn publish(
     binary: &Path,
     data: &Path,
+    url: Option<&str>,
     account: &str,
     template: Template,
 ) -> io::Result<()> {
@@ -204,7 +216,8 @@ pub async fn publish(
         .arg("--folder")
         .arg(Path::new(TEMPLATES_FOLDER).join(name))
         .arg("--data-dir")
-        .arg(data);
+        .arg(data)
+        .envs(url.map(|it| (STORE_URL, it)));
     run(&mut publish).await
 }
 

@@ -140,7 +140,8 @@ pub enum ServerError {
     )]
     Long { source: sqlx::Error },
     #[error(
-        "the user of store.url may not make tables in the database ({server}): {source}; make it the database's owner"
+        "the user of store.url may not make tables in the database ({server}): {source}; make it the database's owner, \
+         or run `waxwing nodes` of this version as the owner first"
     )]
     Rights { server: String, source: sqlx::Error },
 }

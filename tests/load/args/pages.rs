@@ -1,6 +1,6 @@
 //! The command line of `waxwing-load pages`.
 
-use clap::Args as Arguments;
+use clap::{Args as Arguments, ValueEnum};
 
 use super::Setup;
 
@@ -17,7 +17,29 @@ pub struct PagesArgs {
     /// Messages that are sent meanwhile, a second
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub rate: u32,
+    /// Where the server keeps them
+    #[arg(long, value_enum, default_value_t = StoreKind::File)]
+    pub store: StoreKind,
     /// The rest
     #[command(flatten)]
     pub setup: Setup,
+}
+
+/// Which database a server has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StoreKind {
+    /// A file of SQLite
+    File,
+    /// A PostgreSQL of the run's own
+    Postgres,
+}
+
+impl StoreKind {
+    /// As on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Postgres => "postgres",
+        }
+    }
 }

@@ -110,7 +110,7 @@ impl Plant {
         let change = ["account", "update", &server.account, "--sender", FROM];
         installation.command(&self.settings, &change).await?;
         for template in Template::ALL {
-            waxwing::publish(&self.binary, self.data(), &server.account, template).await?;
+            waxwing::publish(&self.binary, self.data(), None, &server.account, template).await?;
         }
         Ok(server)
     }

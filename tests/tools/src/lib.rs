@@ -8,6 +8,7 @@
 
 mod node;
 mod not_run;
+mod pgbouncer;
 mod postgres;
 mod python;
 
@@ -17,6 +18,7 @@ use std::process::{Command, Stdio};
 
 pub use node::node_packages;
 pub use not_run::{Unmet, noted};
+pub use pgbouncer::PgBouncer;
 pub use postgres::{Cluster, Pair};
 pub use python::{python, run_python};
 
@@ -41,6 +43,8 @@ pub enum Need {
     OpenSsl,
     /// Pebble, the certificate authority that Let's Encrypt tests clients with.
     Pebble,
+    /// The pooler of connections to PostgreSQL.
+    PgBouncer,
     /// PHP with its extension curl.
     Php,
     /// The binaries of a PostgreSQL server, which the tests start themselves.
@@ -95,6 +99,7 @@ impl Need {
             Self::Node => &[&["node", "--version"], &["npm", "--version"]],
             Self::OpenSsl => &[&["openssl", "version"]],
             Self::Pebble => &[&["pebble", "-h"]],
+            Self::PgBouncer => &[&["sh", "-c", pgbouncer::VERSION]],
             Self::Php => &[&["php", "-r", "exit(extension_loaded('curl') ? 0 : 1);"]],
             Self::Ruby => &[&["ruby", "-e", "require 'json'; require 'net/http'"]],
             Self::Postfix => &[
@@ -130,6 +135,7 @@ impl Need {
             Self::Node => "Node.js with npm is not installed",
             Self::OpenSsl => "openssl is not installed",
             Self::Pebble => "pebble is not installed",
+            Self::PgBouncer => "pgbouncer is not installed",
             Self::Php => "php with its extension curl is not installed",
             Self::Ruby => "ruby is not installed",
             Self::Postfix => "Postfix with SASL is not installed, or the tests do not run as root",
@@ -154,6 +160,7 @@ impl Need {
             Self::Node => &["nodejs", "npm"],
             Self::OpenSsl => &["openssl"],
             Self::Pebble => &["pebble"],
+            Self::PgBouncer => &["pgbouncer"],
             Self::Php => &["php-cli", "php-curl"],
             Self::Ruby => &["ruby"],
             Self::Postfix => &["postfix", "libsasl2-modules", "ca-certificates"],

@@ -1,5 +1,8 @@
-//! A PostgreSQL of our own, from the binaries that are installed: made when a test first asks for it, and gone with the
-//! process that asked.
+//! A PostgreSQL of our own, from the binaries that are installed: made when a test first asks for it, and gone with its
+//! owner, or with the process that asked.
+
+mod programs;
+mod tls;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,11 +17,11 @@ use std::time::{Duration, Instant};
 use crate::Need;
 
 /// The superuser of the cluster.
-const USER: &str = "waxwing";
+pub(crate) const USER: &str = "waxwing";
 /// What is run of it.
 const PROGRAMS: [&str; 6] = ["postgres", "initdb", "createdb", "pg_basebackup", "pg_ctl", "psql"];
 /// `nobody`: PostgreSQL does not run as root.
-const NOBODY: u32 = 65_534;
+pub(crate) const NOBODY: u32 = 65_534;
 /// Ends when its input does, which is when the process of the tests ends, however that ends. The default collation is
 /// another one than that of bytes, which the store must not rely on.
 const SCRIPT: &str = r#"
@@ -57,7 +60,16 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 #[derive(Debug)]
 pub struct Cluster {
     folder: PathBuf,
-    _keeper: Child,
+    keeper: Child,
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // The server ends with the keeper's input. What the folder lies in may be another user's, who removes it.
+        drop(self.keeper.stdin.take());
+        drop(self.keeper.wait());
+        drop(fs::remove_dir(&self.folder));
+    }
 }
 
 impl Cluster {
@@ -71,11 +83,15 @@ impl Cluster {
     }
 
     /// Starts one with these options, new or as a standby of another one.
-    #[expect(clippy::zombie_processes, reason = "it ends after this process has")]
     fn start(primary: Option<&Self>, options: &[&str]) -> Self {
+        Self::start_in(&std::env::temp_dir(), primary, options)
+    }
+
+    /// The same with its folder in this one.
+    #[expect(clippy::zombie_processes, reason = "it ends after this process has")]
+    fn start_in(parent: &Path, primary: Option<&Self>, options: &[&str]) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("waxwing-pg-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
+        let folder = parent.join(format!("waxwing-pg-{}-{number}", std::process::id()));
         fs::create_dir(&folder).expect("a folder");
         if is_root() {
             chown(&folder, Some(NOBODY), Some(NOBODY)).expect("root may");
@@ -91,7 +107,7 @@ impl Cluster {
         for line in said.lines() {
             let line = line.expect("a text");
             if line == "ready" {
-                return Self { folder, _keeper: keeper };
+                return Self { folder, keeper };
             }
             writeln!(all, "{line}").expect("a string takes everything");
         }
@@ -229,12 +245,12 @@ impl Pair {
     }
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0)
 }
 
 /// A command that runs as the owner of the clusters.
-fn as_owner(program: &Path) -> Command {
+pub(crate) fn as_owner(program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);
     }

@@ -89,11 +89,6 @@ pub async fn open(url: &str, migrations: &Migrator) -> Result<Database, StoreErr
 pub async fn check(url: &str) -> Result<(), StoreError> {
     let during = || StoreError::during("check");
     let (_, mut connection) = connect(&hosts(url)?).await?;
-    let is_new = "SELECT to_regclass('_sqlx_migrations') IS NULL AS is_new";
-    let row = sqlx::query(is_new).fetch_one(&mut connection).await.map_err(during())?;
-    if row.try_get("is_new").map_err(during())? {
-        return Ok(());
-    }
     let applied = upgrade::applied(&mut connection).await?;
     if applied.is_empty() {
         return Ok(());
@@ -170,6 +165,7 @@ async fn connect_to(options: &PgConnectOptions) -> Result<PgConnection, StoreErr
     Ok(connection)
 }
 
+/// Brings the tables up to date.
 async fn migrate(
     connection: &mut PgConnection,
     migrations: &Migrator,

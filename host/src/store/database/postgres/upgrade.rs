@@ -25,6 +25,7 @@ const IN_THE_WAY: [&str; 3] = ["55P03", "40P01", "40001"];
 const PAUSE: Duration = Duration::from_secs(2);
 const TRY_FOR: Duration = Duration::from_mins(1);
 
+const IS_NEW: &str = "SELECT to_regclass('_sqlx_migrations') IS NULL AS is_new";
 /// Earlier versions have no nodes.
 const HAS_NODES: &str = "SELECT to_regclass('nodes') IS NOT NULL AS has_nodes";
 const LIVE: &str = "SELECT name, version, migration FROM nodes
@@ -42,11 +43,16 @@ pub struct Applied {
     description: String,
 }
 
-/// Runs the migrations that the database has not run. Of several programs that do it at one time one does it.
+/// Runs the migrations that the database has not run. Of several programs that do it at one time one does it. Where there
+/// are none nothing is tried: whoever serves need not be who may make tables.
 ///
 /// # Errors
 /// The program cannot work with the tables, a node cannot that lives, or the database failed; nothing was changed.
 pub async fn migrate(connection: &mut PgConnection, known: &Migrator) -> Result<(), StoreError> {
+    let applied_before = applied(connection).await?;
+    if !applied_before.is_empty() && pending(known, &applied_before)?.is_empty() {
+        return Ok(());
+    }
     connection.lock().await?;
     connection.ensure_migrations_table(TABLE).await?;
     if let Some(version) = connection.dirty_version(TABLE).await? {
@@ -60,8 +66,12 @@ pub async fn migrate(connection: &mut PgConnection, known: &Migrator) -> Result<
     Ok(connection.unlock().await?)
 }
 
-/// The migrations that the database has run.
+/// The migrations that the database has run; none where it is new.
 pub async fn applied(connection: &mut PgConnection) -> Result<Vec<Applied>, StoreError> {
+    let row = sqlx::query(IS_NEW).fetch_one(&mut *connection).await.map_err(failed)?;
+    if row.try_get("is_new").map_err(failed)? {
+        return Ok(Vec::new());
+    }
     let rows = sqlx::query_as::<_, (i64, Vec<u8>, String)>(APPLIED).fetch_all(connection).await;
     let rows = rows.map_err(failed)?.into_iter();
     let of = |(version, checksum, description)| Applied { version, checksum, description };
