@@ -257,8 +257,7 @@ impl People {
     /// Somebody of the account, by the identifier of the user, or by that of the invitation, also when it was accepted.
     pub async fn member(&self, account: AccountId, user: UserId) -> Result<MemberRow, TeamError> {
         let members = self.store.members(account, None, MAX_MEMBERS).await?;
-        let is_it =
-            |it: &MemberRow| it.user.id == user || invited_id(account, it.user.id) == user;
+        let is_it = |it: &MemberRow| it.user.id == user || invited_id(account, it.user.id) == user;
         members.into_iter().find(is_it).ok_or(TeamError::Missing)
     }
 

@@ -82,11 +82,11 @@ impl Store {
     }
 }
 
-/// Gives back what is held by no node that lives or finishes its work: it is due now. `settle` says what is written of each
-/// attempt. Answers how many.
+/// Gives back what is held by no node that lives or finishes its work: it is due now. By the database's clock, where that of
+/// whoever gives it back is ahead: others deliver it, too. `settle` says what is written of each attempt. Answers how many.
 pub(super) async fn recover(
     tx: &mut Tx,
-    now: Timestamp,
+    (now, clock): (Timestamp, Timestamp),
     settle: &impl Fn(Interrupted, Timestamp) -> Settlement,
 ) -> Result<usize, StoreError> {
     let rows = sql("-- recover_leases
@@ -94,7 +94,7 @@ pub(super) async fn recover(
          WHERE lease_owner IS NOT NULL
            AND lease_owner NOT IN (SELECT id FROM nodes WHERE state <> 'gone')
          RETURNING message_id, account_id, attempts")
-    .bind(now.millis())
+    .bind(now.min(clock).millis())
     .all(&mut *tx)
     .await?;
     end_attempts(tx, &rows, now, settle).await
