@@ -61,7 +61,7 @@ impl<'a> Browser<'a> {
     }
 
     /// Somebody of that role in an account, who has taken an invitation.
-    async fn invited(server: &'a Server, email: &str, account: &str, role: &str) -> Self {
+    pub async fn invited(server: &'a Server, email: &str, account: &str, role: &str) -> Self {
         let made =
             server.cli(&["user", "add", "--email", email, "--account", account, "--role", role]);
         let path = made["path"].as_str().expect("a link").to_owned();

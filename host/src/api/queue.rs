@@ -14,6 +14,7 @@ use super::shapes::{
     WhyQueued,
 };
 use super::state::Api;
+use crate::delivery::queue::retry_schedule::interrupted;
 use crate::delivery::queue::why;
 use crate::fair_share::ShareOwner;
 use crate::id::MessageId;
@@ -86,7 +87,8 @@ pub async fn release(
     State(api): State<Api>,
     Query(query): Query<ReleaseQuery>,
 ) -> Result<Json<ReleasedQueue>, Problem> {
-    let released = delivery_hold::release(&api.store, query.old_mail, api.clock.now()).await?;
+    let (store, now) = (&api.store, api.clock.now());
+    let released = delivery_hold::release(store, query.old_mail, now, interrupted).await?;
     api.due.notify_one();
     Ok(Json(ReleasedQueue::new(released)))
 }

@@ -45,6 +45,10 @@ impl Readiness {
     }
 
     /// Refuses while the store cannot be written, while this node may begin no delivery, and when it is about to stop.
+    ///
+    /// A send that comes to a node past its time is accepted all the same, where the database takes the commit: the
+    /// message is safe there, others deliver it, and a refusal would only have the client try again. What the commit decides is
+    /// exact on every node, and it refuses a database that was moved meanwhile; rates may be exceeded by this node's part.
     pub async fn check(&self, store: &Store, now: Timestamp) -> Result<(), Refusal> {
         if self.is_stopping.load(Ordering::Relaxed) {
             return Err(Refusal::unavailable(Outage::Stopping, "the server is shutting down"));

@@ -129,7 +129,7 @@ pub async fn change(
     let role = role.ok_or_else(nobody)?;
     api.people.change_role_in(scope.account, (user, role)).await.map_err(refused)?;
     let row = api.people.member(scope.account, user).await.map_err(refused)?;
-    let mut member = shown(&api, row).await?;
+    let mut member = shown(&api, scope.account, row).await?;
     member.warnings = warnings;
     Ok(Json(member))
 }
@@ -162,7 +162,7 @@ async fn told(
 ) -> Result<TeamInvitation, Problem> {
     let row = api.people.member(scope.account, invited.user.id).await.map_err(refused)?;
     let mut invitation =
-        TeamInvitation { member: shown(api, row).await?, mailed: false, path: None };
+        TeamInvitation { member: shown(api, scope.account, row).await?, mailed: false, path: None };
     let letter = SystemEmail::of_invitation(&invited, None);
     let Err(error) = api.mail(&invited.user.email, &letter).await else {
         invitation.mailed = true;
@@ -180,8 +180,8 @@ async fn told(
     Ok(invitation)
 }
 
-async fn shown(api: &Api, row: MemberRow) -> Result<TeamMember, Problem> {
-    let member = api.people.team_member(row).await?;
+async fn shown(api: &Api, account: AccountId, row: MemberRow) -> Result<TeamMember, Problem> {
+    let member = api.people.team_member(account, row).await?;
     Ok(TeamMember::new(member, api.clock.now()))
 }
 

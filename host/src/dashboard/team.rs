@@ -34,7 +34,7 @@ struct MemberLine {
 struct Pending {
     /// Class, glyph and word.
     badge: (&'static str, &'static str, &'static str),
-    /// Until when its link works; none where that is over, or there is none.
+    /// Until when a link in its mail works; none where that is over.
     until: Option<When>,
 }
 
@@ -70,12 +70,13 @@ pub const ROLES: [(Role, &str, &str); 3] = [
 impl MemberLine {
     fn of(it: &TeamMember, this: UserId, now: Timestamp) -> Self {
         let until = it.invited_until.filter(|end| *end > now).map(|end| When::of(end, now));
-        // Somebody with a log-in needs no link, and may answer at any time.
-        let is_over = it.row.user.password.is_none() && until.is_none();
-        let badge =
-            if is_over { ("wait", "↻", "invitation over") } else { ("way", "◔", "invited") };
+        // Nothing here tells whether somebody who is invited has a log-in, and so may answer without a link.
+        let badge = match until {
+            Some(_) => ("way", "◔", "invited"),
+            None => ("wait", "↻", "not answered"),
+        };
         Self {
-            id: it.row.user.id.to_string(),
+            id: it.id.to_string(),
             email: it.row.user.email.to_string(),
             role: it.row.role,
             is_self: it.row.user.id == this,
@@ -161,23 +162,15 @@ async fn told(
     let is_configured = !matches!(error, MailError::NotConfigured);
     let why = sentence(&error.to_string());
     let mut shown = team(dashboard, visitor).await?;
-    let Some(link) = link else {
-        if !is_configured {
-            return Ok(to("/app/team?done=waits"));
-        }
-        shown.fault =
-            Some(format!("{why} The invitation waits; {} sees it with the log-in.", user.email));
+    let is_operator = visitor.person.user.is_operator;
+    // The same words whether there is a link or not: an owner does not learn who has a log-in.
+    if is_configured && (link.is_none() || !is_operator) {
+        shown.fault = Some(format!("{why} {} waits in the list: invite them again.", user.email));
         return with_status(StatusCode::SERVICE_UNAVAILABLE, &shown);
-    };
-    if !visitor.person.user.is_operator {
-        if is_configured {
-            let fault = format!("{why} {} waits in the list: invite them again.", user.email);
-            shown.fault = Some(fault);
-            return with_status(StatusCode::SERVICE_UNAVAILABLE, &shown);
-        }
-        if !dashboard.people.show_link(user, link).await? {
-            return Ok(to("/app/team?done=waits"));
-        }
+    }
+    let Some(link) = link else { return Ok(to("/app/team?done=waits")) };
+    if !is_operator && !dashboard.people.show_link(user, link).await? {
+        return Ok(to("/app/team?done=waits"));
     }
     let url = visitor.link_base(dashboard);
     let link = format!("{url}/invite/{}", link.reveal());

@@ -5,6 +5,9 @@ mod quota;
 mod row;
 
 use std::path::Path;
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
 
 use super::InboxError;
 use crate::store::{MailBounds, NewMail, Store};
@@ -23,8 +26,9 @@ pub struct InboxStore {
 enum Place {
     /// Of one machine.
     File(InboxFile),
-    /// Of all nodes.
-    Shared(Box<Store>),
+    /// Of all nodes, with the turn of who keeps a message on this one. In the database they wait for each other anyway, and
+    /// each would hold a connection that commits need.
+    Shared(Box<Store>, Arc<Mutex<()>>),
 }
 
 /// Some messages, newest first.
@@ -61,7 +65,7 @@ impl InboxStore {
     /// The same with other bounds than the default.
     #[must_use]
     pub fn shared_with_bounds(store: Store, bounds: Bounds) -> Self {
-        Self { place: Place::Shared(Box::new(store)), bounds }
+        Self { place: Place::Shared(Box::new(store), Arc::default()), bounds }
     }
 
     /// Stores a message, a row for each recipient, all or none; then deletes the oldest messages beyond the bounds.
@@ -70,13 +74,14 @@ impl InboxStore {
     /// The file or the database failed; nothing was stored.
     pub async fn insert(&self, arrival: &Arrival) -> Result<(), InboxError> {
         let headers = row::ListedHeaders::of(arrival);
-        let store = match &self.place {
+        let (store, turn) = match &self.place {
             Place::File(file) => return file.insert(arrival, &headers, self.bounds).await,
-            Place::Shared(store) => store,
+            Place::Shared(store, turn) => (store, turn),
         };
         let recipients = arrival.recipients.iter();
         let mails: Vec<NewMail<'_>> = recipients.map(|to| headers.mail(to, arrival)).collect();
         let Bounds { messages, bytes } = self.bounds;
+        let _turn = turn.lock().await;
         Ok(store.keep_mail(&mails, MailBounds { messages, bytes }).await?)
     }
 
@@ -90,7 +95,7 @@ impl InboxStore {
         let one_more = i64::from(limit) + 1;
         let mut rows: Vec<Summary> = match &self.place {
             Place::File(file) => file.list(one_more, after, to).await?,
-            Place::Shared(store) => {
+            Place::Shared(store, _) => {
                 let rows = store.mails(one_more, after.map(MailId::number), to).await?;
                 rows.into_iter().map(Summary::from).collect()
             }
@@ -104,7 +109,7 @@ impl InboxStore {
     pub async fn get(&self, id: MailId) -> Result<Option<StoredMessage>, InboxError> {
         match &self.place {
             Place::File(file) => file.get(id).await,
-            Place::Shared(store) => Ok(store.mail(id.number()).await?.map(StoredMessage::from)),
+            Place::Shared(store, _) => Ok(store.mail(id.number()).await?.map(StoredMessage::from)),
         }
     }
 
@@ -112,7 +117,7 @@ impl InboxStore {
     pub async fn count(&self) -> Result<i64, InboxError> {
         match &self.place {
             Place::File(file) => file.count().await,
-            Place::Shared(store) => Ok(store.count_mails().await?),
+            Place::Shared(store, _) => Ok(store.count_mails().await?),
         }
     }
 
@@ -121,7 +126,7 @@ impl InboxStore {
         match &self.place {
             Place::File(file) => file.close().await,
             // Whoever opened the store closes it.
-            Place::Shared(_) => {}
+            Place::Shared(..) => {}
         }
     }
 }

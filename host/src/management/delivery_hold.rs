@@ -3,7 +3,9 @@
 use serde::Deserialize;
 
 use crate::clock::Timestamp;
+use crate::id::MessageId;
 use crate::message::state::MessageState;
+use crate::store::records::{Interrupted, Settlement};
 use crate::store::{Cancellation, HeldMessage, Store, StoreError};
 
 /// What becomes of the messages that waited when the backup was taken.
@@ -26,27 +28,39 @@ pub struct Released {
 }
 
 /// Ends the hold of delivery; answers none where delivery is not held. The caller wakes the worker. Where this fails,
-/// delivery stays held, and another call does the rest.
+/// delivery stays held, and another call does the rest. `interrupted` says what is written of attempts of which nobody
+/// knows the end; whoever made them is gone.
 pub async fn release(
     store: &Store,
     old_mail: OldMail,
     now: Timestamp,
+    interrupted: impl Fn(Interrupted, Timestamp) -> Settlement,
 ) -> Result<Option<Released>, StoreError> {
     let Some(backup) = store.delivery_hold().await? else { return Ok(None) };
     let canceled = match old_mail {
         OldMail::Send => 0,
-        OldMail::Cancel => cancel_old(store, backup, now).await?,
+        OldMail::Cancel => cancel_old(store, backup, now, &interrupted).await?,
     };
     store.release_delivery().await?;
     Ok(Some(Released { backup, canceled }))
 }
 
-async fn cancel_old(store: &Store, backup: Timestamp, now: Timestamp) -> Result<u64, StoreError> {
+async fn cancel_old(
+    store: &Store,
+    backup: Timestamp,
+    now: Timestamp,
+    interrupted: &impl Fn(Interrupted, Timestamp) -> Settlement,
+) -> Result<u64, StoreError> {
     let (mut canceled, mut after) = (0, None);
     loop {
         let waiting = store.accepted_before(backup, after).await?;
         let Some(last) = waiting.last() else { return Ok(canceled) };
         after = Some(last.id);
+        let sending = waiting.iter().filter(|it| it.state == MessageState::Sending);
+        let sending: Vec<MessageId> = sending.map(|it| it.id).collect();
+        if !sending.is_empty() {
+            store.end_unheld_attempts(&sending, now, interrupted).await?;
+        }
         for message in waiting.iter().filter(|it| may_have_gone(it, now)) {
             match store.cancel(message.id, now).await? {
                 Cancellation::Canceled => canceled += 1,
@@ -77,7 +91,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::id::MessageId;
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 

@@ -5,7 +5,7 @@ use std::future::{Future, pending};
 use std::num::NonZeroU32;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
@@ -33,18 +33,10 @@ pub enum Held {
 /// The shares of one node among others.
 #[derive(Debug)]
 pub struct HeldShares {
-    shares: BTreeMap<Share, HeldShare>,
+    shares: BTreeMap<Share, Epoch>,
     nodes: u32,
     /// By the node's own clock, and no later than the database counts on it.
     until: Instant,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct HeldShare {
-    epoch: Epoch,
-    /// When the node got the share; none where the node has had the share since its first renewal: no other live node
-    /// had it then.
-    since: Option<Instant>,
 }
 
 /// One node's part of a limit that so many nodes keep to together; at least 1, also where the limit is below the number
@@ -87,7 +79,7 @@ impl HeldShares {
     /// In which epoch a share is the node's; none where it is not.
     #[must_use]
     pub fn epoch(&self, share: Share) -> Option<Epoch> {
-        self.shares.get(&share).map(|it| it.epoch)
+        self.shares.get(&share).copied()
     }
 }
 
@@ -124,17 +116,6 @@ impl Membership {
         held.has(|| share) && held.is_in_time()
     }
 
-    /// The same for work that takes up to `pause`: the node from which the share came may still be at it for that time.
-    #[must_use]
-    pub fn holds_after(&self, share: Share, pause: Duration) -> bool {
-        let held = self.held.load();
-        let is_fresh = held
-            .shares()
-            .and_then(|it| it.shares.get(&share))
-            .is_some_and(|it| it.since.is_some_and(|since| since.elapsed() < pause));
-        held.has(|| share) && held.is_in_time() && !is_fresh
-    }
-
     /// How often there was a change; whoever waits for the next one subscribes before it looks.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
@@ -145,15 +126,7 @@ impl Membership {
     pub fn renewed(&self, shares: &[(Share, Epoch)], nodes: u32, until: Instant) -> bool {
         let before = self.held();
         let Some(known) = before.shares() else { return false };
-        let is_first = known.nodes == 0;
-        let since = |share: Share, epoch: Epoch| match known.shares.get(&share) {
-            Some(it) if it.epoch == epoch => it.since,
-            Some(_) | None => (!is_first).then(Instant::now),
-        };
-        let held = |&(share, epoch): &(Share, Epoch)| {
-            (share, HeldShare { epoch, since: since(share, epoch) })
-        };
-        let now: BTreeMap<Share, HeldShare> = shares.iter().map(held).collect();
+        let now: BTreeMap<Share, Epoch> = shares.iter().copied().collect();
         let is_changed = now != known.shares || nodes != known.nodes || !before.is_in_time();
         self.held.store(Arc::new(Held::Shares(HeldShares { shares: now, nodes, until })));
         if is_changed {
@@ -205,6 +178,7 @@ impl Membership {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Duration;
 
     use super::*;
 
@@ -221,7 +195,7 @@ mod tests {
     #[test]
     fn a_node_that_is_alone_holds_everything() {
         let alone = Membership::default();
-        assert!(alone.is_in_time() && Share::all().all(|it| alone.holds_after(it, HOUR)));
+        assert!(alone.is_in_time() && Share::all().all(|it| alone.holds(it)));
         assert_eq!(alone.nodes(), 1);
         assert!(!alone.renewed(&[], 7, Instant::now()), "nothing changes that");
     }
@@ -236,18 +210,6 @@ mod tests {
         assert!(!node.renewed(&[(share(1), 1)], 2, Instant::now()), "the same shares");
         assert!(!node.is_in_time() && !node.holds(share(1)), "its time is over");
         assert!(node.renewed(&[(share(1), 1)], 2, later(HOUR)), "it is back in time");
-    }
-
-    #[test]
-    fn a_share_that_is_handed_over_rests_where_the_other_may_be_at_work() {
-        let node = Membership::joining();
-        node.renewed(&[(share(1), 1)], 1, later(HOUR));
-        assert!(node.holds_after(share(1), HOUR), "nobody had it when the node came");
-        node.renewed(&[(share(1), 1), (share(2), 4)], 2, later(HOUR));
-        assert!(node.holds(share(2)) && !node.holds_after(share(2), HOUR));
-        assert!(node.holds_after(share(2), Duration::ZERO) && node.holds_after(share(1), HOUR));
-        node.renewed(&[(share(1), 3), (share(2), 4)], 2, later(HOUR));
-        assert!(!node.holds_after(share(1), HOUR), "it was away between");
     }
 
     #[tokio::test]

@@ -15,7 +15,8 @@ use crate::store::{
 };
 
 const SET_UP: Duration = Duration::from_hours(1);
-const INVITATION: Duration = Duration::from_hours(7 * 24);
+/// How long the link of an invitation works.
+pub(super) const INVITATION: Duration = Duration::from_hours(7 * 24);
 const RESET: Duration = Duration::from_hours(1);
 const LOG_IN: Duration = Duration::from_hours(1);
 const MAX_ACCOUNT_NAME_CHARS: usize = 100;

@@ -2,16 +2,19 @@
 
 use std::time::Duration;
 
+use sha2::{Digest as _, Sha256};
+
+use super::links::INVITATION;
 use super::members::{LINK_PAUSE, MAX_MEMBERS, may_come};
 use super::owners::{LastOwner, keep_an_owner};
 use super::{MemberError, Membership, Origin, People, Person, Secret};
 use crate::account::role::{Role, RoleTooLow};
 use crate::clock::Timestamp;
-use crate::id::{AccountId, UserId};
+use crate::id::{AccountId, Identifier as _, UserId};
 use crate::message::address::EmailAddress;
 use crate::store::{
-    JoinedBy, JoiningFacts, MemberChange, MemberFacts, MemberRow, NewInvitation, NewUser,
-    PersonRow, RecentInvitations, StoreError,
+    JoinedBy, JoiningFacts, MemberChange, MemberFacts, MemberRow, MembershipState, NewInvitation,
+    NewUser, PersonRow, RecentInvitations, StoreError,
 };
 
 /// Invitations that the owners of an account mail within [`INVITATION_COUNTS`].
@@ -21,8 +24,12 @@ const INVITATION_COUNTS: Duration = Duration::from_hours(24);
 /// Somebody in the account.
 #[derive(Debug)]
 pub struct TeamMember {
+    /// What the account calls the person; before the person has accepted, not the identifier of the user.
+    pub id: UserId,
     pub row: MemberRow,
-    /// Until when the invitation works, of somebody who has not taken it yet.
+    /// Until when the link works that was mailed with the invitation, of somebody who has not taken it yet. Of whom the
+    /// account has invited it says what the account knows, whether or not there was a link: an account does not learn
+    /// whether somebody has a log-in here.
     pub invited_until: Option<Timestamp>,
 }
 
@@ -70,22 +77,35 @@ impl People {
         Ok(self.team_of(membership.account).await?)
     }
 
-    /// Who is in an account.
+    /// Who is in an account, in the order in which they came, or were invited.
     pub async fn team_of(&self, account: AccountId) -> Result<Vec<TeamMember>, StoreError> {
+        let mut members = self.store.members(account, None, MAX_MEMBERS).await?;
+        // By identifiers, those would stand first who were users before they were invited.
+        members.sort_by_key(|it| (it.since, it.user.id));
         let mut team = Vec::new();
-        for row in self.store.members(account, None, MAX_MEMBERS).await? {
-            team.push(self.team_member(row).await?);
+        for row in members {
+            team.push(self.team_member(account, row).await?);
         }
         Ok(team)
     }
 
-    /// A member, with the end of an invitation that was not taken yet.
-    pub async fn team_member(&self, row: MemberRow) -> Result<TeamMember, StoreError> {
-        let invited_until = match row.user.password {
-            Some(_) => None,
-            None => self.store.newest_link(row.user.id).await?.map(|it| it.expires_at),
+    /// A member of an account, as the account may see the person.
+    pub async fn team_member(
+        &self,
+        account: AccountId,
+        row: MemberRow,
+    ) -> Result<TeamMember, StoreError> {
+        let (id, invited_until) = match (row.state, &row.user.password) {
+            (MembershipState::Invited, _) => {
+                (invited_id(account, row.user.id), Some(row.since.after(INVITATION)))
+            }
+            (MembershipState::Accepted, Some(_)) => (row.user.id, None),
+            (MembershipState::Accepted, None) => {
+                let newest = self.store.newest_link(row.user.id).await?;
+                (row.user.id, newest.map(|it| it.expires_at))
+            }
         };
-        Ok(TeamMember { row, invited_until })
+        Ok(TeamMember { id, row, invited_until })
     }
 
     /// Invites somebody to the account that the session shows. Nothing of the account is theirs to see before they accept.
@@ -203,10 +223,10 @@ impl People {
         account: AccountId,
         (user, role): (UserId, Role),
     ) -> Result<EmailAddress, TeamError> {
-        let email = self.member(account, user).await?.user.email;
-        let decide = |facts: &MemberFacts| with_role(facts, user, role);
-        self.store.change_member(account, user, decide).await??;
-        Ok(email)
+        let user = self.member(account, user).await?.user;
+        let decide = |facts: &MemberFacts| with_role(facts, user.id, role);
+        self.store.change_member(account, user.id, decide).await??;
+        Ok(user.email)
     }
 
     /// Takes somebody out of the account; an invitation that nobody has taken is gone with it.
@@ -228,16 +248,17 @@ impl People {
         account: AccountId,
         user: UserId,
     ) -> Result<EmailAddress, TeamError> {
-        let email = self.member(account, user).await?.user.email;
-        let decide = |facts: &MemberFacts| without(facts, user);
-        self.store.change_member(account, user, decide).await??;
-        Ok(email)
+        let user = self.member(account, user).await?.user;
+        let decide = |facts: &MemberFacts| without(facts, user.id);
+        self.store.change_member(account, user.id, decide).await??;
+        Ok(user.email)
     }
 
-    /// Somebody of the account.
+    /// Somebody of the account, by the identifier of the user, or by that of the invitation, also when it was accepted.
     pub async fn member(&self, account: AccountId, user: UserId) -> Result<MemberRow, TeamError> {
         let members = self.store.members(account, None, MAX_MEMBERS).await?;
-        members.into_iter().find(|it| it.user.id == user).ok_or(TeamError::Missing)
+        let is_it = |it: &MemberRow| it.user.id == user || invited_id(account, it.user.id) == user;
+        members.into_iter().find(is_it).ok_or(TeamError::Missing)
     }
 
     fn owner<'a>(&self, person: &'a Person) -> Result<&'a Membership, TeamError> {
@@ -248,6 +269,20 @@ impl People {
         }
         Ok(membership)
     }
+}
+
+/// What an account calls somebody whom it has invited. The identifier of a user tells when the user was made, and so whether
+/// there was one before the invitation.
+fn invited_id(account: AccountId, user: UserId) -> UserId {
+    let hash: [u8; 32] = Sha256::new()
+        .chain_update(b"invited")
+        .chain_update(account.to_bytes())
+        .chain_update(user.to_bytes())
+        .finalize()
+        .into();
+    let mut id = [0; 16];
+    id.copy_from_slice(&hash[..16]);
+    UserId::from_bytes(id)
 }
 
 /// Whether an address may be mailed an invitation.

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, DataDirError};
 use super::tasks::Tasks;
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::config;
 use crate::delivery::queue::retry_schedule::interrupted;
 use crate::id::NodeId;
@@ -74,6 +74,8 @@ struct Times {
 /// What was logged last.
 #[derive(Debug, Default)]
 struct LastRenewal {
+    /// By the database's clock; none before the first one.
+    seen_at: Option<Timestamp>,
     has_skew: bool,
     has_failed: bool,
 }
@@ -255,6 +257,15 @@ impl LastRenewal {
     fn log(&mut self, renewed: &Renewed, skew_ms: i64) {
         if std::mem::take(&mut self.has_failed) {
             tracing::info!("this node has the database again");
+        }
+        // A renewal without an answer may have been written all the same.
+        let last = self.seen_at.replace(renewed.seen_at);
+        if last.is_some_and(|last| renewed.seen_before.is_none_or(|before| before < last)) {
+            tracing::error!(
+                "the database does not have what this node wrote last: another server has started with the name of this one and a \
+                 copy of its data directory, or an earlier state of the database was restored; give each server a directory of \
+                 its own, and restart all servers after a restore"
+            );
         }
         for node in &renewed.ended {
             tracing::warn!(

@@ -55,6 +55,8 @@ use crate::upkeep::verify_domains::Verifier;
 
 /// How long deliveries under way may take after the listeners have stopped.
 const DELIVERY_DRAIN: Duration = Duration::from_secs(30);
+/// How long a post to a webhook may take to be stored, beside its own time-out. One that is cut off is made again.
+const POST_DRAIN: Duration = Duration::from_secs(5);
 
 /// A server that listens.
 #[derive(Debug)]
@@ -93,6 +95,8 @@ pub struct RunningServer {
     readiness: Arc<Readiness>,
     /// How long the listeners go on when the stop has begun.
     drain: Duration,
+    /// How long deliveries and posts to webhooks may take after that.
+    core_drain: Duration,
     pub(super) reloader: Reloader,
     node: RunningNode,
     _lock: Lock,
@@ -314,6 +318,7 @@ async fn start_parts(
         broken,
         readiness,
         drain: Duration::from_secs(config.http.drain_seconds),
+        core_drain: core_drain(config),
         reloader: Reloader::new(limits, routes, configured, settings),
         node: running_node,
         _lock: lock,
@@ -367,6 +372,10 @@ fn proxies(config: &Config) -> Arc<TrustedProxies> {
         ForwardedHeader::Forwarded => Forwarding::Forwarded,
     };
     Arc::new(TrustedProxies::new(config.http.trusted_proxies.clone(), header))
+}
+
+fn core_drain(config: &Config) -> Duration {
+    DELIVERY_DRAIN.max(Duration::from_secs(config.webhooks.timeout_s) + POST_DRAIN)
 }
 
 fn rules(config: &Config) -> Rules {
@@ -442,9 +451,10 @@ impl RunningServer {
         self.plugins.stop_compiling();
         tokio::join!(self.node.node.drain(), self.listeners.finish());
         self.stop_core.cancel();
-        if tokio::time::timeout(DELIVERY_DRAIN, self.core.finish()).await.is_err() {
+        if tokio::time::timeout(self.core_drain, self.core.finish()).await.is_err() {
             tracing::warn!(
-                "drain timeout of 30 s exceeded: interrupted deliveries are retried after the next start, and their recipients may get a message twice"
+                seconds = self.core_drain.as_secs(),
+                "drain timeout exceeded: interrupted deliveries are retried after the next start, and their recipients may get a message twice"
             );
         }
         self.sandbox.finish().await;

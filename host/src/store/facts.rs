@@ -161,6 +161,15 @@ impl Facts {
         let look = self.looks.begun.fetch_add(1, Ordering::SeqCst) + 1;
         let revision = self.store.revision().await?;
         let known = self.revision.load(Ordering::SeqCst);
+        if revision < known {
+            // What this node knows is of a state that is no more.
+            tracing::error!(
+                "the database has gone back to an earlier state, as after the restore of a backup; keys, accounts and \
+                 templates are read again; restart all servers, for they have work under way that it does not know"
+            );
+            self.cached.epochs.invalidate_all();
+            self.store.identities.forget();
+        }
         if revision != known {
             // Read after the revision, so that none of its changes is left out.
             let changed = self.store.accounts_changed_since(known, MAX_CHANGED_ACCOUNTS).await?;

@@ -54,6 +54,11 @@ impl Identities {
         Ok(())
     }
 
+    /// Forgets all of them, because the database has gone back to an earlier state: their numbers may be others' now.
+    pub fn forget(&self) {
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Known::default();
+    }
+
     /// Decisions in short form. An identity that is new is written down in `tx`.
     pub async fn shorten(
         &self,

@@ -2,6 +2,7 @@
 
 use super::Store;
 use super::database::{Row, Tx, column, moment, sql};
+use super::tries::repeated;
 use crate::clock::Timestamp;
 use crate::store::StoreError;
 
@@ -58,11 +59,21 @@ impl Store {
         mails: &[NewMail<'_>],
         bounds: MailBounds,
     ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin("keep_mail").await?;
-        let mut bytes = 0;
+        repeated!(self.keep_mail_once(mails, bounds))
+    }
+
+    async fn keep_mail_once(
+        &self,
+        mails: &[NewMail<'_>],
+        bounds: MailBounds,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin_beside("keep_mail").await?;
+        let size = |mail: &NewMail<'_>| i64::try_from(mail.raw.len()).unwrap_or(i64::MAX);
+        let messages = i64::try_from(mails.len()).unwrap_or(i64::MAX);
+        // First of all: the row of the totals puts arrivals in order. Behind its lock the messages get their numbers, and
+        // what is read of the inbox is all that is in it.
+        count_mail(&mut tx, messages, mails.iter().map(size).sum()).await?;
         for mail in mails {
-            let size = i64::try_from(mail.raw.len()).unwrap_or(i64::MAX);
-            bytes += size;
             sql("-- keep_mail
                  INSERT INTO inbox
                      (recipient, recipient_key, sender, sender_name, return_path, subject, received_at, size, raw)
@@ -74,13 +85,11 @@ impl Store {
             .bind(mail.return_path)
             .bind(mail.subject)
             .bind(mail.received_at.millis())
-            .bind(size)
+            .bind(size(mail))
             .bind(mail.raw)
             .run(&mut tx)
             .await?;
         }
-        let messages = i64::try_from(mails.len()).unwrap_or(i64::MAX);
-        count_mail(&mut tx, messages, bytes).await?;
         while drop_oldest_mail(&mut tx, bounds).await? {}
         tx.commit().await
     }

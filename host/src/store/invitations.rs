@@ -29,7 +29,7 @@ pub struct RecentInvitations {
 }
 
 impl Store {
-    /// Notes that somebody is invited once more, if `decide` lets it.
+    /// Notes that somebody is invited once more, if `decide` lets it: the invitation is as old as its last mail.
     ///
     /// # Errors
     /// The database failed. What `decide` refuses is within the answer.
@@ -44,6 +44,15 @@ impl Store {
             return Ok(Err(refused));
         }
         add_invitation(&mut tx, new).await?;
+        sql("-- invite_again
+             UPDATE memberships SET created_at = $3
+             WHERE account_id = $1 AND is_accepted = FALSE
+               AND user_id = (SELECT id FROM users WHERE email = $2)")
+        .bind(new.account)
+        .bind(new.email.to_string().to_lowercase())
+        .bind(new.at.millis())
+        .run(&mut tx)
+        .await?;
         tx.commit().await?;
         Ok(Ok(()))
     }

@@ -103,6 +103,10 @@ pub struct Renewed {
     /// The names of nodes whose time was over, and how many messages they had under way.
     pub ended: Vec<String>,
     pub recovered: usize,
+    /// When the node had renewed its time before, as the database has it; none where the database does not know the node.
+    pub seen_before: Option<Timestamp>,
+    /// What is written of that now.
+    pub seen_at: Timestamp,
 }
 
 /// A node as it is shown.
@@ -130,7 +134,8 @@ impl Store {
 
     /// Makes a node known. What an earlier start of it had under way is given back: the same name on the same data
     /// directory, whose lock the node holds, or any where there is one node at a time. `settle` says what is written of
-    /// each attempt.
+    /// each attempt. Where no other node is in time, those that are late get a further time: with the database away for longer
+    /// than their time, whoever starts first when it is back must not take the others' work from them.
     ///
     /// # Errors
     /// A newer version has changed the tables so that this one cannot work with them, or the database failed; nothing was
@@ -155,6 +160,11 @@ impl Store {
         .bind(time == NodeTime::Alone)
         .run(&mut tx)
         .await?;
+        if let NodeTime::Renewed(time) = time
+            && !is_anybody_in_time(&mut tx, clock).await?
+        {
+            give_further_time(&mut tx, clock, time).await?;
+        }
         end_late_nodes(&mut tx, clock).await?;
         let others = sql("-- register_node: others
              SELECT id FROM nodes WHERE state <> 'gone'")
@@ -174,7 +184,7 @@ impl Store {
         };
         let renewal = Renewal { time, phase: NodePhase::Live, skew_ms: 0 };
         put(&mut tx, node, self.db.migration, renewal, clock).await?;
-        let recovered = recover(&mut tx, now, &settle).await?;
+        let recovered = recover(&mut tx, (now, clock), &settle).await?;
         tx.commit().await?;
         Ok(Registered { recovered, others: others.len() })
     }
@@ -199,19 +209,18 @@ impl Store {
         marks::refuse(&mut tx).await?;
         refuse_newer_tables(&mut tx, self.db.migration).await?;
         let clock = clock(&mut tx).await?;
-        if is_late(&mut tx, node.id, clock).await? {
-            // The database stood still, or this node did: every other node that is late gets a further time to renew. None
-            // of them begins anything before it has renewed, for each knows by its own clock that its time has ended.
-            sql("-- renew_node: a further time
-                 UPDATE nodes SET seen_until = $1 WHERE state <> 'gone' AND seen_until <= $2")
-            .bind(clock.after(renewal.time).millis())
-            .bind(clock.millis())
-            .run(&mut tx)
-            .await?;
+        let own = own_time(&mut tx, node.id).await?;
+        if own.is_some_and(|(_, until)| until <= clock) {
+            // The database stood still, or this node did.
+            give_further_time(&mut tx, clock, renewal.time).await?;
         }
         put(&mut tx, node, self.db.migration, renewal, clock).await?;
         let ended = end_late_nodes(&mut tx, clock).await?;
-        let recovered = if ended.is_empty() { 0 } else { recover(&mut tx, now, &settle).await? };
+        let recovered = if ended.is_empty() {
+            0
+        } else {
+            recover(&mut tx, (now, clock), &settle).await?
+        };
         let live = sql("-- renew_node: live\nSELECT id FROM nodes WHERE state = 'live'")
             .all(&mut tx)
             .await?;
@@ -241,12 +250,14 @@ impl Store {
         .await?;
         tx.commit().await?;
         placed.extend(changed.into_iter().map(|it| (it.share, it)));
-        let own = placed.into_values().filter(|it| it.node == node.id);
+        let held = placed.into_values().filter(|it| it.node == node.id);
         Ok(Renewed {
-            shares: own.map(|it| (it.share, it.epoch)).collect(),
+            shares: held.map(|it| (it.share, it.epoch)).collect(),
             live: u32::try_from(live.len()).unwrap_or(u32::MAX),
             ended,
             recovered,
+            seen_before: own.map(|(seen_at, _)| seen_at),
+            seen_at: clock,
         })
     }
 
@@ -267,7 +278,7 @@ impl Store {
             .bind(clock.millis())
             .run(&mut tx)
             .await?;
-        let recovered = recover(&mut tx, now, &settle).await?;
+        let recovered = recover(&mut tx, (now, clock), &settle).await?;
         tx.commit().await?;
         Ok(recovered)
     }
@@ -389,14 +400,39 @@ async fn put(
     .map(|_| ())
 }
 
-/// Whether the time of a node is over that has not left.
-async fn is_late(tx: &mut Tx, id: NodeId, clock: Timestamp) -> Result<bool, StoreError> {
-    let late = sql("-- is_late\nSELECT id FROM nodes WHERE id = $1 AND seen_until <= $2")
+/// When a node last renewed its time, and until when; none where there is no such node.
+async fn own_time(tx: &mut Tx, id: NodeId) -> Result<Option<(Timestamp, Timestamp)>, StoreError> {
+    let row = sql("-- own_time\nSELECT seen_at, seen_until FROM nodes WHERE id = $1")
         .bind(id.to_string())
-        .bind(clock.millis())
         .optional(tx)
         .await?;
-    Ok(late.is_some())
+    row.map(|row| Ok((moment(&row, "seen_at")?, moment(&row, "seen_until")?))).transpose()
+}
+
+async fn is_anybody_in_time(tx: &mut Tx, clock: Timestamp) -> Result<bool, StoreError> {
+    let in_time = sql("-- is_anybody_in_time
+         SELECT id FROM nodes WHERE state <> 'gone' AND seen_until > $1 LIMIT 1")
+    .bind(clock.millis())
+    .optional(tx)
+    .await?;
+    Ok(in_time.is_some())
+}
+
+/// Gives every node that is late a further time to renew. None of them begins anything before it has
+/// renewed, for each knows by its own clock that its time has ended.
+async fn give_further_time(
+    tx: &mut Tx,
+    clock: Timestamp,
+    time: Duration,
+) -> Result<(), StoreError> {
+    sql("-- give_further_time
+         UPDATE nodes SET seen_until = $1
+         WHERE state <> 'gone' AND seen_until <= $2")
+    .bind(clock.after(time).millis())
+    .bind(clock.millis())
+    .run(tx)
+    .await
+    .map(|_| ())
 }
 
 /// Ends the nodes whose time is over; answers their names.

@@ -181,43 +181,6 @@ impl Store {
         tx.commit().await
     }
 
-    /// Gives back messages whose leases are over, except for those that are `under_way` in this process:
-    /// under a clock that jumped ahead their leases only seem to be over. Among several nodes each looks after its own
-    /// leases. Answers how many.
-    pub async fn recover_ended_leases(
-        &self,
-        of: Lessee<'_>,
-        under_way: &HashSet<MessageId>,
-        now: Timestamp,
-    ) -> Result<u64, StoreError> {
-        let owner = of.shares.map(|_| of.owner);
-        // Nearly always there is none: that is found out without the lock of those who write.
-        let ended = sql("-- recover_ended_leases: look
-             SELECT message_id FROM queue
-             WHERE lease_owner IS NOT NULL AND lease_until <= $1
-               AND lease_owner = coalesce($2, lease_owner) LIMIT 1000")
-        .bind(now.millis())
-        .bind(owner)
-        .all(&self.db.readers)
-        .await?;
-        let ended: Vec<MessageId> =
-            ended.iter().map(|row| column(row, "message_id")).collect::<Result<_, StoreError>>()?;
-        let ended: Vec<MessageId> =
-            ended.into_iter().filter(|it| !under_way.contains(it)).collect();
-        if ended.is_empty() {
-            return Ok(0);
-        }
-        sql("-- recover_ended_leases
-             UPDATE queue SET due_at = lease_until, lease_owner = NULL, lease_until = NULL
-             WHERE message_id IN (SELECT unhex(value) FROM json_each($1))
-               AND lease_owner = coalesce($3, lease_owner) AND lease_until <= $2")
-        .ids(ended)
-        .bind(now.millis())
-        .bind(owner)
-        .run(&self.db.writer)
-        .await
-    }
-
     /// Leases those of `wanted` that are still due until `until`, and that are sent by `decide`;
     /// each is `sending` from now on. `decide` is asked again where the transaction is run again. Nothing is leased by a
     /// node that has lost one of the shares, or whose time is over.

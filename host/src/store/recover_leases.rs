@@ -1,18 +1,92 @@
-//! What nodes had under way that are gone.
+//! What was under way and came to no end: its node is gone, or its lease is over. Nobody knows how far such an attempt came:
+//! it counts, and the message is due again.
 
+use std::collections::HashSet;
+
+use super::Store;
 use super::attempts;
 use super::database::{Row, Tx, column, sql};
 use super::events::StateChange;
 use super::settle::{change, write_states};
 use crate::clock::Timestamp;
+use crate::id::MessageId;
+use crate::message::state::MessageState;
 use crate::store::StoreError;
-use crate::store::records::{Interrupted, Settlement};
+use crate::store::records::{Interrupted, Lessee, Settlement};
 
-/// Gives back what is held by no node that lives or finishes its work: it is due now. Nobody knows how far these
-/// attempts came; `settle` says what is written of each. Answers how many.
+impl Store {
+    /// Gives back messages whose leases are over, except for those that are `under_way` in this process:
+    /// under a clock that jumped ahead their leases only seem to be over. Among several nodes each looks after its own
+    /// leases. `settle` says what is written of each attempt. Answers how many.
+    pub async fn recover_ended_leases(
+        &self,
+        of: Lessee<'_>,
+        under_way: &HashSet<MessageId>,
+        now: Timestamp,
+        settle: impl Fn(Interrupted, Timestamp) -> Settlement,
+    ) -> Result<usize, StoreError> {
+        let owner = of.shares.map(|_| of.owner);
+        // Nearly always there is none: that is found out without the lock of those who write.
+        let ended = sql("-- recover_ended_leases: look
+             SELECT message_id FROM queue
+             WHERE lease_owner IS NOT NULL AND lease_until <= $1
+               AND lease_owner = coalesce($2, lease_owner) LIMIT 1000")
+        .bind(now.millis())
+        .bind(owner)
+        .all(&self.db.readers)
+        .await?;
+        let ended: Vec<MessageId> =
+            ended.iter().map(|row| column(row, "message_id")).collect::<Result<_, StoreError>>()?;
+        let ended: Vec<MessageId> =
+            ended.into_iter().filter(|it| !under_way.contains(it)).collect();
+        if ended.is_empty() {
+            return Ok(0);
+        }
+        let mut tx = self.db.begin("recover_ended_leases").await?;
+        let rows = sql("-- recover_ended_leases
+             UPDATE queue SET due_at = lease_until, lease_owner = NULL, lease_until = NULL
+             WHERE message_id IN (SELECT unhex(value) FROM json_each($1))
+               AND lease_owner = coalesce($3, lease_owner) AND lease_until <= $2
+             RETURNING message_id, account_id, attempts")
+        .ids(ended)
+        .bind(now.millis())
+        .bind(owner)
+        .all(&mut tx)
+        .await?;
+        let recovered = end_attempts(&mut tx, &rows, now, &settle).await?;
+        tx.commit().await?;
+        Ok(recovered)
+    }
+
+    /// Ends the attempts of those messages that are `sending` although nobody holds them: an earlier version gave such a
+    /// message back and did not write how its attempt had ended. Answers how many.
+    pub async fn end_unheld_attempts(
+        &self,
+        messages: &[MessageId],
+        now: Timestamp,
+        settle: impl Fn(Interrupted, Timestamp) -> Settlement,
+    ) -> Result<usize, StoreError> {
+        let mut tx = self.db.begin("end_unheld_attempts").await?;
+        let rows = sql("-- end_unheld_attempts
+             SELECT q.message_id, q.account_id, q.attempts
+             FROM queue q CROSS JOIN messages m ON m.id = q.message_id
+             WHERE q.message_id IN (SELECT unhex(value) FROM json_each($1))
+               AND q.lease_owner IS NULL AND m.state = $2")
+        .ids(messages.iter().copied())
+        .bind(MessageState::Sending.as_str())
+        .all(&mut tx)
+        .await?;
+        let ended = end_attempts(&mut tx, &rows, now, &settle).await?;
+        tx.commit().await?;
+        Ok(ended)
+    }
+}
+
+/// Gives back what is held by no node that lives or finishes its work: it is due now. By the database's clock, where that of
+/// whoever gives it back is ahead: others deliver it, too. `settle` says what is written of each attempt. Answers how many.
 pub(super) async fn recover(
     tx: &mut Tx,
-    now: Timestamp,
+    (now, clock): (Timestamp, Timestamp),
     settle: &impl Fn(Interrupted, Timestamp) -> Settlement,
 ) -> Result<usize, StoreError> {
     let rows = sql("-- recover_leases
@@ -20,9 +94,19 @@ pub(super) async fn recover(
          WHERE lease_owner IS NOT NULL
            AND lease_owner NOT IN (SELECT id FROM nodes WHERE state <> 'gone')
          RETURNING message_id, account_id, attempts")
-    .bind(now.millis())
+    .bind(now.min(clock).millis())
     .all(&mut *tx)
     .await?;
+    end_attempts(tx, &rows, now, settle).await
+}
+
+/// Writes how the attempts of these rows of the queue have ended.
+async fn end_attempts(
+    tx: &mut Tx,
+    rows: &[Row],
+    now: Timestamp,
+    settle: &impl Fn(Interrupted, Timestamp) -> Settlement,
+) -> Result<usize, StoreError> {
     let ended: Vec<Settlement> = rows
         .iter()
         .map(|row| Ok(settle(interrupted(row)?, now)))

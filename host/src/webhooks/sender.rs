@@ -35,8 +35,9 @@ use slots::{EndpointHealth, FairQueue, SlotsInUse};
 const POLL: Duration = Duration::from_millis(500);
 /// The pause after the database has failed.
 const DATABASE_RETRY: Duration = Duration::from_secs(1);
-/// How long attempts may take after a stop; those that are cut off are made again.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
+/// How long the outcome of a post may take to be stored. For so long, and for the time-out of a post, no other node makes
+/// an attempt that this one has begun; after a crash the attempt is made again then.
+const SETTLE_TIME: Duration = Duration::from_secs(30);
 /// An endpoint that takes longer counts as slow.
 const SLOW_AFTER: Duration = Duration::from_secs(2);
 /// Deliveries of a disabled webhook that are ended in one transaction.
@@ -68,8 +69,9 @@ struct InFlight {
 type Running = FuturesUnordered<BoxFuture<'static, FinishedAttempt>>;
 
 impl Webhooks {
-    /// Runs until `stop`. It posts to the webhooks whose shares this node has. A share that another node has handed over
-    /// rests for the time-out of a post: the last posts of that node have ended by then.
+    /// Runs until `stop`, and then finishes the posts under way. It posts to the webhooks whose shares this node has. Among
+    /// several nodes it leases each delivery first: when a share moves, what another node is posting is that node's until
+    /// its outcome is stored.
     pub async fn send(self: Arc<Self>, membership: Arc<Membership>, stop: CancellationToken) {
         let (mut running, mut done) = (Running::new(), Vec::new());
         let mut in_flight = InFlight::default();
@@ -110,13 +112,10 @@ impl Webhooks {
                 }
             }
         }
-        let unfinished = async {
-            while let Some(ended) = running.next().await {
-                done.push(ended);
-            }
-        };
-        // An attempt that is cut off now has no outcome; the next start makes it again.
-        let _cut_off = tokio::time::timeout(SHUTDOWN_GRACE, unfinished).await;
+        // Each ends by the time-out of a post. One that was cut off would have no outcome, and would be made again.
+        while let Some(ended) = running.next().await {
+            done.push(ended);
+        }
         self.settle(&mut in_flight, &mut Running::new(), &mut done).await;
     }
 
@@ -182,8 +181,9 @@ impl Webhooks {
     ) -> Result<Startable, StoreError> {
         let now = self.clock.now();
         let mut waiting = self.store.waiting_webhooks().await?;
-        let pause = self.poster.time_limit();
-        waiting.retain(|it| membership.holds_after(Share::of_webhook(it.webhook), pause));
+        waiting.retain(|it| membership.holds(Share::of_webhook(it.webhook)));
+        // A server that is alone knows what it has under way.
+        let lease = membership.held().shares().map(|_| self.poster.time_limit() + SETTLE_TIME);
         let mut startable = Startable { attempts: Vec::new(), pause: POLL };
         for it in waiting.iter().filter(|it| it.state == WebhookState::Disabled) {
             if self.store.end_deliveries(it.webhook, BATCH).await? == u64::from(BATCH) {
@@ -210,8 +210,8 @@ impl Webhooks {
             if free_slots == 0 {
                 continue;
             }
-            let due = self.due(in_flight, it.webhook, free_slots, now).await?;
             let Some(webhook) = self.store.webhook(it.webhook).await? else { continue };
+            let due = self.due(in_flight, it.webhook, free_slots, (now, lease)).await?;
             taken.take(it.owner, it.webhook, pace, due.len());
             let (lasting, long_ago) =
                 (endpoints.fails_lastingly(&it, now), now.before(self.rules.give_up));
@@ -225,17 +225,22 @@ impl Webhooks {
         Ok(startable)
     }
 
-    /// Up to `room` deliveries of a webhook that are due and not under way.
+    /// Up to `free_slots` deliveries of a webhook that are due and not under way, leased for that time where there is one.
     async fn due(
         &self,
         in_flight: &InFlight,
         webhook: WebhookId,
         free_slots: usize,
-        now: Timestamp,
+        (now, lease): (Timestamp, Option<Duration>),
     ) -> Result<Vec<DueDelivery>, StoreError> {
         let own = in_flight.events.get(&webhook);
-        let taken = own.map_or(0, HashSet::len);
-        let mut due = self.store.due_deliveries(webhook, free_slots + taken, now).await?;
+        let mut due = match lease {
+            Some(time) => self.store.lease_deliveries(webhook, free_slots, now, time).await?,
+            None => {
+                let taken = own.map_or(0, HashSet::len);
+                self.store.due_deliveries(webhook, free_slots + taken, now).await?
+            }
+        };
         due.retain(|it| own.is_none_or(|own| !own.contains(&it.event)));
         due.truncate(free_slots);
         Ok(due)

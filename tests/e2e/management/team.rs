@@ -126,6 +126,52 @@ async fn a_team_is_the_whole_accounts_and_nobody_elses() {
     patch(&server, &own.key, &member, json!({})).await.assert_faults(&["role"]);
 }
 
+/// What an account is told of an invitation, without what is another one's in each.
+fn without_names(mut member: Value) -> Value {
+    let told = member.as_object_mut().expect("a member");
+    for name in ["id", "email", "since", "invitedUntil"] {
+        assert!(told.remove(name).is_some_and(|it| it.is_string()), "{name}: {told:?}");
+    }
+    member
+}
+
+#[tokio::test]
+async fn an_account_does_not_learn_who_of_those_it_invites_has_a_log_in() {
+    let mut server = Server::dev();
+    let dev = server.dev_account();
+    let (_, mail_key) = server.make_key(&dev.id, &["--scope", "send"]);
+    let launch = Launch::dev().with("people", "url", "https://mail.test");
+    server.restart_as(launch.with("people", "mail_key", &mail_key));
+    let (account, other) = (holder(&server), server.open_account("pro", 0));
+    let key = account.key.as_str();
+    let mut known = Browser::invited(&server, "known@example.com", &other.id, "owner").await;
+    let invite = async |email: &str| {
+        let asked = json!({"email": email, "role": "member"});
+        let invited = post(&server, key, "/v1/team", asked).await;
+        assert_eq!(invited.status, 201, "{}", invited.body);
+        invited.body
+    };
+    let fresh = invite("fresh@example.com").await;
+    let has_log_in = invite("known@example.com").await;
+    let id = text(&has_log_in["id"]);
+    assert_eq!(without_names(fresh), without_names(has_log_in));
+    let team = server.get_as(key, "/v1/team").await.body;
+    assert_eq!(emails(&team), ["fresh@example.com", "known@example.com"], "in this order");
+    assert_eq!(without_names(team["data"][0].clone()), without_names(team["data"][1].clone()));
+    let users = server.cli(&["user", "list"]).to_string();
+    for it in team["data"].as_array().expect("people") {
+        assert!(!users.contains(&text(&it["id"])), "the identifier tells when a user was made");
+    }
+
+    let accept = format!("/app/accounts/{}/accept", account.id);
+    assert_eq!(known.submit(&accept, &[]).await.status, 303);
+    let role = json!({"role": "read-only"});
+    let member = patch(&server, key, &format!("/v1/team/{id}"), role).await;
+    let changed = (member.status, &member.body["hasPassword"]);
+    assert_eq!(changed, (200, &json!(true)), "{}", member.body);
+    assert!(users.contains(&text(&member.body["id"])), "from now on it is the user: {users}");
+}
+
 #[tokio::test]
 async fn an_invitation_over_http_is_mailed_and_its_link_told_to_operators_only() {
     let mut server = Server::dev();

@@ -14,23 +14,25 @@ use crate::store::MembershipState;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TeamMember {
-    /// `usr_…`
+    /// `usr_…`. Before the person has accepted it names the invitation, and works as long as the person is in the account;
+    /// from then on the list says the identifier of the user.
     #[schema(value_type = String)]
     id: UserId,
     /// With which the person logs in.
     email: String,
     /// What the person may do in the account.
     role: Role,
-    /// Whether the person has a log-in; else the invitation was not taken yet.
+    /// Whether the person has a log-in; not said of somebody who has not accepted.
     has_password: bool,
     /// False while an owner or a key of the account has invited the person, who has not answered yet and sees nothing of it.
     accepted: bool,
     /// Whether a log-in asks for a code, too; not said of somebody who has not accepted.
     has_factor: bool,
-    /// Until when the invitation works; none where it is over, or was taken.
+    /// Until when the link works that was mailed with the invitation, if it had one; none where that is over, or the
+    /// invitation was taken. Whoever has a log-in already gets no link, and may accept later, too.
     #[schema(format = "date-time")]
     invited_until: Option<String>,
-    /// Since when the person is in the account.
+    /// Since when the person is in the account; of an invitation, when it was last made.
     #[schema(format = "date-time")]
     since: String,
     /// Members of the request that mean nothing here.
@@ -87,13 +89,14 @@ pub struct RemovedMember {
 impl TeamMember {
     /// The member as it stands `now`.
     pub fn new(member: people::TeamMember, now: Timestamp) -> Self {
-        let people::TeamMember { row, invited_until } = member;
+        let people::TeamMember { id, row, invited_until } = member;
+        let is_accepted = row.state == MembershipState::Accepted;
         Self {
-            id: row.user.id,
+            id,
             email: row.user.email.to_string(),
             role: row.role.into(),
-            has_password: row.user.password.is_some(),
-            accepted: row.state == MembershipState::Accepted,
+            has_password: row.user.password.is_some() && is_accepted,
+            accepted: is_accepted,
             has_factor: row.user.has_factor && !row.is_pending(),
             invited_until: invited_until.filter(|end| *end > now).map(Timestamp::rfc3339),
             since: row.since.rfc3339(),
@@ -108,7 +111,7 @@ impl Listed for TeamMember {
     const PAGE: PageDoc = PageDoc {
         name: "TeamList",
         about: "The people of an account.",
-        data: "The oldest user first.",
+        data: "In the order in which they came, or were invited.",
         ..WHOLE
     };
 }

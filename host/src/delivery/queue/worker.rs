@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::lanes::{BATCH, Lanes};
 use super::requeue::{requeue_recovered, requeue_waiting};
-use super::retry_schedule::{RetrySchedule, WhileBackedOff, after_last_reply};
+use super::retry_schedule::{RetrySchedule, WhileBackedOff, after_last_reply, interrupted};
 use super::settlements::{DATABASE_RETRY, LEASE, MAX_GROUP, SettlementWriter};
 use super::{Spawner, at_lease};
 use crate::clock::watch::Watch;
@@ -565,7 +565,7 @@ impl Worker {
         let now = self.clock.now();
         let held = self.membership.held();
         let of = Lessee { owner: &self.owner, shares: held.shares() };
-        match self.store.recover_ended_leases(of, &under_way.attempts, now).await {
+        match self.store.recover_ended_leases(of, &under_way.attempts, now, interrupted).await {
             Ok(0) => {}
             Ok(released) => {
                 tracing::warn!(

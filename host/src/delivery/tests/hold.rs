@@ -6,6 +6,7 @@ use waxwing_mx::{Behaviour, MxServer};
 
 use super::fixture::{Fixture, MINUTE, NOW, Setup, smarthost};
 use crate::clock::Timestamp;
+use crate::delivery::queue::retry_schedule::interrupted;
 use crate::delivery::queue::why::{self, Waiting};
 use crate::id::MessageId;
 use crate::management::delivery_hold::{OldMail, Released, release};
@@ -31,13 +32,13 @@ async fn held_mail_says_so_and_leaves_once_it_is_released() {
     assert_eq!(waits_for(&fixture, first).await, Waiting::AfterRestore);
     let second = fixture.send("eve@example.com").await;
     assert_eq!((server.connections(), fixture.state(first).await), (0, "queued".to_owned()));
-    let released = release(&fixture.store, OldMail::Send, fixture.clock.now()).await;
+    let released = release(&fixture.store, OldMail::Send, fixture.clock.now(), interrupted).await;
     assert_eq!(released.expect("works"), Some(Released { backup: NOW, canceled: 0 }));
     // Which wakes the worker, too.
     let third = fixture.send("kim@example.com").await;
     fixture.until_all(&[first, second, third], "relayed").await;
     assert_eq!(server.messages().len(), 3);
-    let again = release(&fixture.store, OldMail::Cancel, fixture.clock.now()).await;
+    let again = release(&fixture.store, OldMail::Cancel, fixture.clock.now(), interrupted).await;
     assert_eq!(again.expect("works"), None);
     fixture.finish().await;
 }
@@ -49,7 +50,7 @@ async fn a_release_cancels_what_was_accepted_before_the_backup_alone() {
     let old = fixture.send("ada@example.com").await;
     fixture.advance(MINUTE * 2);
     let new = fixture.send("eve@example.com").await;
-    let released = release(&fixture.store, OldMail::Cancel, fixture.clock.now()).await;
+    let released = release(&fixture.store, OldMail::Cancel, fixture.clock.now(), interrupted).await;
     assert_eq!(released.expect("works").map(|it| it.canceled), Some(1));
     fixture.send("kim@example.com").await;
     fixture.until_state(new, "relayed").await;

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::super::database::{Tx, args, column, each, json, sql};
+use super::super::database::transfer::marks;
+use super::super::database::{Sql, Tx, args, column, each, either, json, sql};
 use super::super::keys::mode;
 use super::super::suppressions::suppressed;
 use crate::clock::Timestamp;
@@ -11,16 +12,26 @@ use crate::id::AccountId;
 use crate::store::StoreError;
 use crate::store::records::{Answer, CommitFacts, Job, JobItem};
 
+/// A file has one server, and is moved while nobody runs. A node that stood still may come back to a database that was moved
+/// elsewhere meanwhile, and what it accepted there would be lost: the account is not found then.
+const ACCOUNTS: Sql = either(
+    "-- commit: accounts
+    SELECT balance, facts_revision, credits_low FROM accounts WHERE id = $1",
+    "-- postgres: commit: accounts
+    SELECT balance, facts_revision, credits_low FROM accounts
+    WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM upkeep WHERE name = 'moved to')",
+);
+
 /// Reads all that deciding these jobs needs.
+///
+/// # Errors
+/// The database failed, or was moved elsewhere.
 pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFacts, StoreError> {
     let accounts: BTreeSet<AccountId> = jobs.iter().map(|job| job.account_id).collect();
-    let rows = each(
-        "-- commit: accounts
-         SELECT balance, facts_revision, credits_low FROM accounts WHERE id = $1",
-        accounts.iter().map(|account| args![*account]),
-    )
-    .find(tx)
-    .await?;
+    let rows = each(ACCOUNTS, accounts.iter().map(|account| args![*account])).find(tx).await?;
+    if rows.iter().any(Option::is_none) {
+        marks::refuse(&mut *tx).await?;
+    }
     let mut facts = CommitFacts {
         revisions: HashMap::with_capacity(rows.len()),
         balances: HashMap::with_capacity(rows.len()),

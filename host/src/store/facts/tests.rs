@@ -104,6 +104,31 @@ async fn a_snapshot_sees_one_state_of_its_account_or_is_stale() {
 }
 
 #[tokio::test]
+async fn facts_of_a_database_that_went_back_are_read_anew() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let facts = facts(&directory).await;
+    let other = crate::store::test_data::open(&directory).await;
+    let mut account = account();
+    other.create_account(&account).await.expect("created");
+    let earlier = other.revision().await.expect("readable");
+    let id = account.id;
+    let seen = async || {
+        let snapshot = facts.current().await.expect("read");
+        snapshot.account(id).await.expect("current").expect("there")
+    };
+    account.state = AccountState::Suspended;
+    other.update_account(&account).await.expect("updated");
+    assert_eq!(seen().await.account.state, AccountState::Suspended);
+    // As in a backup that is restored under the server.
+    account.state = AccountState::Active;
+    other.update_account(&account).await.expect("updated");
+    for restored in ["UPDATE accounts SET facts_revision = $1", "UPDATE revision SET value = $1"] {
+        sql(restored).bind(earlier).run(&other.db.writer).await.expect("written");
+    }
+    assert_eq!(seen().await.account.state, AccountState::Active);
+}
+
+#[tokio::test]
 async fn a_look_that_was_given_up_answers_nobody() {
     let directory = tempfile::tempdir().expect("a directory");
     let facts = facts(&directory).await;

@@ -1,6 +1,7 @@
 //! A message that is canceled: once, refunded once, and never beside an attempt.
 
 use super::*;
+use crate::management::delivery_hold::{OldMail, release};
 use crate::store::Cancellation;
 
 async fn waiting(fixture: &Fixture, send_at: Option<Timestamp>) -> MessageId {
@@ -78,6 +79,31 @@ async fn a_message_under_way_when_the_server_was_killed_is_not_refunded() {
     assert_eq!(store.cancel(id, NOW).await.expect("works"), Cancellation::Canceled);
     assert_eq!(fixture.balance().await, 10 - price);
     assert_eq!(store.recover(NOW).await, 0);
+}
+
+#[tokio::test]
+async fn a_release_cancels_what_is_sending_and_held_by_nobody() {
+    let fixture = Fixture::with_credits(10).await;
+    let store = &fixture.store;
+    let (unheld, held) = (waiting(&fixture, None).await, waiting(&fixture, None).await);
+    let price = 10 - fixture.balance().await;
+    lease(store, "one", NOW).await;
+    // As an earlier version left it.
+    sql("UPDATE queue SET lease_owner = NULL, lease_until = NULL WHERE message_id = $1")
+        .bind(unheld)
+        .run(&store.db.writer)
+        .await
+        .expect("written");
+    let later = NOW.after(Duration::from_secs(1));
+    store.hold_delivery(later).await.expect("noted");
+    let released = release(store, OldMail::Cancel, later, interrupted).await.expect("works");
+    assert_eq!(released.map(|it| it.canceled), Some(1));
+    let states = async |id| store.message(id).await.expect("there").row.state;
+    assert_eq!(states(unheld).await, MessageState::Canceled);
+    assert_eq!(states(held).await, MessageState::Sending, "whoever has it settles it");
+    let attempts = store.message(unheld).await.expect("there").attempts;
+    assert!(attempts[0].reply.contains("may have arrived"), "{attempts:?}");
+    assert_eq!(fixture.balance().await, 10 - price, "nobody knows whether it arrived");
 }
 
 #[tokio::test]

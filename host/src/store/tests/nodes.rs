@@ -170,6 +170,56 @@ async fn a_database_that_stood_still_ends_no_node_that_lives() {
 }
 
 #[tokio::test]
+async fn a_start_after_the_database_stood_still_ends_no_node_that_lives() {
+    let fixture = with_a_message().await;
+    let (store, first, new) = (&fixture.store, node("first"), node("new"));
+    register(store, &first, HOUR).await;
+    let (_, held) = renew(store, &first).await;
+    let leases = lease_by(store, &first, &held).await;
+    let late = "UPDATE nodes SET seen_until = 0 WHERE name = 'first'";
+    assert_eq!(sql(late).run(&store.db.writer).await.expect("written"), 1);
+
+    assert_eq!(register(store, &new, HOUR).await, Registered { recovered: 0, others: 1 });
+    let (nothing, _) = renew(store, &new).await;
+    assert!(nothing.shares.is_empty() && nothing.ended.is_empty(), "{nothing:?}");
+    let done = settled(&leases[0], AfterAttempt::Delivered);
+    store.settle(&first.id.to_string(), &[done], NOW).await.expect("settles");
+    let details = store.message(leases[0].message_id).await.expect("there");
+    assert_eq!(details.row.state, MessageState::Delivered, "what it has delivered counts");
+
+    assert_eq!(sql(late).run(&store.db.writer).await.expect("written"), 1);
+    let (all, _) = renew(store, &new).await;
+    assert_eq!(all.ended, ["first"], "one that does not come back is ended all the same");
+    assert_eq!(all.shares.len(), 64);
+}
+
+#[tokio::test]
+async fn a_node_is_told_that_the_database_does_not_know_it_any_more() {
+    let fixture = with_a_message().await;
+    let (store, first) = (&fixture.store, node("first"));
+    register(store, &first, HOUR).await;
+    let (once, _) = renew(store, &first).await;
+    let (twice, _) = renew(store, &first).await;
+    assert_eq!(twice.seen_before, Some(once.seen_at));
+    // A copy of its data directory under the same name.
+    register(store, &node("first"), HOUR).await;
+    assert_eq!(renew(store, &first).await.0.seen_before, None);
+}
+
+#[tokio::test]
+async fn what_is_given_back_by_a_clock_that_is_ahead_is_due_at_once() {
+    let fixture = with_a_message().await;
+    let (store, leaving) = (&fixture.store, node("leaving"));
+    register(store, &leaving, HOUR).await;
+    let (_, held) = renew(store, &leaving).await;
+    lease_by(store, &leaving, &held).await;
+    let ahead = NOW.after(HOUR * 24 * 36_500);
+    assert_eq!(store.leave_node(leaving.id, ahead, interrupted).await.expect("it leaves"), 1);
+    let due = store.first_due().await.expect("readable").expect("it waits");
+    assert!(due <= store.database_clock().await.expect("answers"), "{due}");
+}
+
+#[tokio::test]
 async fn a_node_that_drains_gives_its_shares_away_and_finishes_its_leases() {
     let fixture = with_a_message().await;
     let (store, leaving, staying) = (&fixture.store, node("leaving"), node("staying"));

@@ -7,7 +7,7 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 50] = [
+const SCANS: [(&str, &str); 51] = [
     ("webhook_counts: ended", "walks over the bounded rows that it finds by the primary key"),
     ("webhook_counts: waiting", "walks over the bounded rows that it finds by an index"),
     ("account", "walks over thirty days, which it counts itself"),
@@ -39,7 +39,8 @@ const SCANS: [(&str, &str); 50] = [
     ("is_plan_used", "is asked where a plan has no known name, on a connection for lists"),
     ("is_ahead_of", "reads one row: the end of the primary key"),
     ("end_late_nodes", "there are few nodes"),
-    ("renew_node: a further time", "there are few nodes"),
+    ("give_further_time", "there are few nodes"),
+    ("is_anybody_in_time", "there are few nodes"),
     ("lease: shares", "there are 64 shares; a database with one node is not asked"),
     ("nodes", "there are few nodes, and the index of leases holds leased messages alone"),
     ("register_node: earlier starts", "there are few nodes"),

@@ -142,6 +142,23 @@ fn what_a_store_must_hold_holds_on_postgresql() {
 }
 
 #[tokio::test]
+async fn a_node_accepts_nothing_in_a_database_that_was_moved_elsewhere() {
+    let Some(cluster) = Cluster::shared("a moved database on PostgreSQL") else { return };
+    let store = Store::open(Place::Server(cluster.create("left_behind"))).await.expect("opens");
+    let account = test_data::open_account(&store, 5, NOW).await;
+    let revision = store.revision().await.expect("readable");
+    let job = || test_data::job(revision, account, vec![message(1)], NOW);
+    store.commit(&[job()], NOW).await.expect("commits");
+    // As `waxwing migrate` leaves it, while this process stood still.
+    let moved = "INSERT INTO upkeep (name, value) VALUES ('moved to', 'elsewhere')";
+    sql(moved).run(&store.db.writer).await.expect("written");
+    let refused = store.commit(&[job()], NOW).await.expect_err("refused");
+    assert!(refused.is_moved(), "{refused}");
+    let balance = store.account(account, NOW).await.expect("there").balance;
+    assert_eq!(balance, Credits(4), "only what was accepted before is paid");
+}
+
+#[tokio::test]
 async fn a_commit_whose_answer_does_not_come_says_that_nobody_knows() {
     let Some(cluster) = Cluster::shared("a lost connection to PostgreSQL") else { return };
     let store = Store::open(Place::Server(cluster.create("lost"))).await.expect("opens");

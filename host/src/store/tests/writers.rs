@@ -14,7 +14,7 @@ use crate::store::event_kind::EventKind;
 use crate::store::events::{About, record_event};
 use crate::store::lock_rows::lock_accounts;
 use crate::store::test_data::whatever_stands;
-use crate::store::{NewWebhook, WebhookOwner};
+use crate::store::{MailBounds, NewMail, NewWebhook, WebhookOwner};
 
 /// Long enough for what does not wait.
 const SOON: Duration = Duration::from_millis(300);
@@ -230,6 +230,42 @@ async fn a_commit_that_meets_another_one_in_a_circle_is_run_again() {
     });
     assert_eq!(accepted(&outcomes.expect("commits")[0]), 1);
     assert_eq!((two.balance().await, two.stored().await), (7, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mail_to_the_shared_inbox_stops_no_commit_and_is_counted_right() {
+    let unproven = "the sandbox inbox beside commits";
+    let Some(two) = Two::new(unproven, "inbox_beside", 5).await else { return };
+    let keep = async |store: &Store, subject: &str| {
+        let mail = NewMail {
+            recipient: "ada@example.com",
+            sender: "hello@example.com",
+            sender_name: "Tern",
+            return_path: "",
+            subject,
+            received_at: NOW,
+            raw: b"hi",
+        };
+        let bounds = MailBounds { messages: 7, bytes: 1 << 20 };
+        store.keep_mail(&[mail], bounds).await.expect("kept");
+    };
+    let open = two.hold_account().await;
+    let kept = tokio::time::timeout(Duration::from_secs(30), keep(&two.other, "first")).await;
+    kept.expect("it waits for no transaction that writes beside it");
+    open.rollback().await.expect("ends");
+
+    let many = async |store: &Store| {
+        for number in 0..20 {
+            keep(store, &number.to_string()).await;
+        }
+    };
+    tokio::join!(many(&two.one), many(&two.other), many(&two.one));
+    assert_eq!(two.one.count_mails().await.expect("counted"), 7);
+    let mails = two.other.mails(500, None, None).await.expect("listed");
+    assert_eq!(mails.len(), 7, "{mails:?}");
+    let total = sql("SELECT bytes FROM inbox_total").one(&two.one.db.readers).await;
+    let bytes: i64 = column(&total.expect("readable"), "bytes").expect("a number");
+    assert_eq!(bytes, 14);
 }
 
 #[tokio::test(flavor = "multi_thread")]

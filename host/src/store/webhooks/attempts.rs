@@ -1,9 +1,13 @@
 //! Attempts: which deliveries are due, how each attempt ended, and what that says of its webhook.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::super::Store;
-use super::super::database::{Row, Tx, args, column, each, either, inconsistent, sql, to_json};
+use super::super::database::{
+    Row, Sql, Tx, args, column, each, either, inconsistent, sql, to_json,
+};
 use super::super::tries::repeated;
 use super::{WebhookOwner, WebhookState, disable, owner};
 use crate::clock::Timestamp;
@@ -90,6 +94,29 @@ pub struct EndpointHistory {
 /// Attempts that the log of a delivery keeps, its newest: a schedule has ten, and an owner may ask for more.
 const MAX_LOGGED_ATTEMPTS: u32 = 20;
 
+/// A row that another node has in its hands is passed over. All of it goes by the database's clock.
+const LEASE: Sql = either(
+    "-- lease_deliveries
+    UPDATE webhook_deliveries
+    SET leased_until = CAST(round(unixepoch('now', 'subsec') * 1000) AS INTEGER) + $4
+    WHERE webhook_id = $1 AND event_id IN (
+        SELECT event_id FROM webhook_deliveries
+        WHERE webhook_id = $1 AND due_at <= $2
+          AND coalesce(leased_until <= CAST(round(unixepoch('now', 'subsec') * 1000) AS INTEGER), TRUE)
+        ORDER BY due_at LIMIT $3)
+    RETURNING event_id",
+    "-- postgres: lease_deliveries
+    WITH due AS MATERIALIZED (
+        SELECT event_id FROM webhook_deliveries
+        WHERE webhook_id = $1 AND due_at <= $2
+          AND coalesce(leased_until <= CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT), TRUE)
+        ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+    UPDATE webhook_deliveries
+    SET leased_until = CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT) + $4
+    WHERE webhook_id = $1 AND event_id IN (SELECT event_id FROM due)
+    RETURNING event_id",
+);
+
 impl Store {
     /// The webhooks for which something waits, each with its first due time. It skips from webhook to
     /// webhook: how much waits for one does not matter.
@@ -136,7 +163,8 @@ impl Store {
         Ok(waiting)
     }
 
-    /// Up to `limit` deliveries of a webhook that are due, the longest first.
+    /// Up to `limit` deliveries of a webhook that are due, the longest first. It does not ask who has them: for a server
+    /// that is alone, and knows itself which of them are under way.
     pub async fn due_deliveries(
         &self,
         webhook: WebhookId,
@@ -152,15 +180,56 @@ impl Store {
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
         .all(&self.db.readers)
         .await?;
-        let read = |row: &Row| {
-            Ok(DueDelivery {
-                event: column(row, "event_id")?,
-                body: column(row, "body")?,
-                attempts: column(row, "attempts")?,
-                handed_out: Timestamp::from_millis(column(row, "created_at")?),
-            })
-        };
-        rows.iter().map(read).collect()
+        rows.iter().map(due_delivery).collect()
+    }
+
+    /// The same of those that no node has in its hands. This one has them for `time` from now on, by the database's clock,
+    /// or until it settles them.
+    ///
+    /// # Errors
+    /// The database failed; what may be leased all the same is due again when that time is over.
+    pub async fn lease_deliveries(
+        &self,
+        webhook: WebhookId,
+        limit: usize,
+        now: Timestamp,
+        time: Duration,
+    ) -> Result<Vec<DueDelivery>, StoreError> {
+        repeated!(self.lease_deliveries_once(webhook, limit, now, time))
+    }
+
+    async fn lease_deliveries_once(
+        &self,
+        webhook: WebhookId,
+        limit: usize,
+        now: Timestamp,
+        time: Duration,
+    ) -> Result<Vec<DueDelivery>, StoreError> {
+        let mut tx = self.db.begin_beside("lease_deliveries").await?;
+        let leased = sql(LEASE)
+            .bind(webhook)
+            .bind(now.millis())
+            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+            .bind(i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
+            .all(&mut tx)
+            .await?;
+        if leased.is_empty() {
+            tx.rollback().await?;
+            return Ok(Vec::new());
+        }
+        let leased: Vec<EventId> =
+            leased.iter().map(|row| column(row, "event_id")).collect::<Result<_, StoreError>>()?;
+        let rows = sql("-- lease_deliveries: read
+             SELECT event_id, body, attempts, created_at
+             FROM webhook_deliveries CROSS JOIN webhook_bodies USING (event_id)
+             WHERE webhook_id = $1 AND event_id IN (SELECT unhex(value) FROM json_each($2))
+             ORDER BY due_at")
+        .bind(webhook)
+        .ids(leased)
+        .all(&mut tx)
+        .await?;
+        tx.commit().await?;
+        rows.iter().map(due_delivery).collect()
     }
 
     /// Writes how attempts ended, in one transaction, and disables the webhooks for which there is a reason.
@@ -190,14 +259,14 @@ impl Store {
             either(
                 "-- settle_deliveries
              UPDATE webhook_deliveries
-             SET state = $3, due_at = $4, attempts = attempts + 1,
+             SET state = $3, due_at = $4, leased_until = NULL, attempts = attempts + 1,
                  log = json_insert(CASE WHEN json_array_length(log) < $6 THEN log
                                         ELSE json_remove(log, '$[0]') END,
                                    '$[#]', json($5))
              WHERE webhook_id = $1 AND event_id = $2 AND state = 'pending'",
                 "-- postgres: settle_deliveries
              UPDATE webhook_deliveries
-             SET state = $3, due_at = $4, attempts = attempts + 1,
+             SET state = $3, due_at = $4, leased_until = NULL, attempts = attempts + 1,
                  log = (SELECT '[' || string_agg(tries.value, ',' ORDER BY tries.number) || ']'
                         FROM (SELECT CAST(kept.value AS TEXT) AS value, kept.number
                               FROM json_array_elements(CAST(log AS JSON)) WITH ORDINALITY AS kept (value, number)
@@ -257,6 +326,15 @@ impl Store {
         .run(&self.db.writer)
         .await
     }
+}
+
+fn due_delivery(row: &Row) -> Result<DueDelivery, StoreError> {
+    Ok(DueDelivery {
+        event: column(row, "event_id")?,
+        body: column(row, "body")?,
+        attempts: column(row, "attempts")?,
+        handed_out: Timestamp::from_millis(column(row, "created_at")?),
+    })
 }
 
 /// Notes on the webhook what these attempts say of its endpoint.

@@ -395,6 +395,28 @@ async fn what_was_written_under_a_clock_that_was_ahead_is_due_earlier() {
 }
 
 #[tokio::test]
+async fn a_delivery_is_one_nodes_until_it_is_settled_or_its_lease_is_over() {
+    let bench = Bench::new().await;
+    let id = bench.webhook().await;
+    for _ in 0..3 {
+        bench.happens("credits.low").await;
+    }
+    bench.publish_events(500).await;
+    let lease = async |limit: usize, time: Duration| {
+        let leased = bench.store.lease_deliveries(id, limit, bench.now, time).await;
+        leased.expect("leased").into_iter().map(|it| it.event).collect::<Vec<_>>()
+    };
+    let first = lease(2, DAY).await;
+    assert_eq!(first.len(), 2);
+    let third = lease(9, Duration::ZERO).await;
+    assert!(third.len() == 1 && !first.contains(&third[0]), "{third:?}");
+    assert_eq!(lease(9, DAY).await, third, "a lease that is over holds nobody off");
+    assert!(lease(9, DAY).await.is_empty());
+    bench.settle(id, first[0], NextAttempt::At(bench.now), bench.now).await;
+    assert_eq!(lease(9, DAY).await, [first[0]], "the outcome ends the lease");
+}
+
+#[tokio::test]
 async fn no_webhook_fails_since_a_day_that_is_to_come() {
     let bench = Bench::new().await;
     let id = bench.webhook().await;

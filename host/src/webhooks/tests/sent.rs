@@ -1,5 +1,6 @@
 //! From an event to an endpoint, over attempts and over the end of the process.
 
+mod handed_over;
 mod paused;
 
 use std::collections::BTreeSet;

@@ -1,0 +1,3 @@
+-- Until when a node has a delivery in its hands, by the database's clock. Where the time is over, or there is none, any node
+-- may post it.
+ALTER TABLE webhook_deliveries ADD COLUMN leased_until BIGINT;
