@@ -202,6 +202,12 @@ impl Store {
         tx.commit().await
     }
 
+    /// Refuses at once where it is known that the database cannot be reached: who waits for others behind whose question
+    /// there is no answer asks this first.
+    pub fn look_for_primary(&self) -> Result<(), StoreError> {
+        self.db.look("look_for_primary")
+    }
+
     /// The revision of the facts.
     pub async fn revision(&self) -> Result<i64, StoreError> {
         column(&sql(REVISION).one(&self.db.revisions).await?, "value")
