@@ -1,6 +1,8 @@
 //! A PostgreSQL of our own, from the binaries that are installed: made when a test first asks for it, and gone with the
 //! process that asked.
 
+mod greedy;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -11,7 +13,9 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::Need;
+pub use greedy::Greedy;
+
+use crate::{Need, SmallDisk};
 
 /// The superuser of the cluster.
 const USER: &str = "waxwing";
@@ -47,6 +51,8 @@ rm -rf "$folder"
 /// How long a standby may take to follow its primary, and to become one.
 const STANDBY_WAIT: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(50);
+/// What an empty cluster needs, with some room for a database and its log.
+const SMALL: &str = "size=192m,mode=700";
 
 static SHARED: LazyLock<Cluster> =
     LazyLock::new(|| Cluster::start(None, &["-c", "synchronous_commit=off"]));
@@ -58,6 +64,8 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 pub struct Cluster {
     folder: PathBuf,
     _keeper: Child,
+    /// Under its data. Gone after the keeper.
+    disk: Option<SmallDisk>,
 }
 
 impl Cluster {
@@ -70,16 +78,54 @@ impl Cluster {
         Need::Postgres.is_met(unproven).then(|| &*SHARED)
     }
 
-    /// Starts one with these options, new or as a standby of another one.
-    #[expect(clippy::zombie_processes, reason = "it ends after this process has")]
-    fn start(primary: Option<&Self>, options: &[&str]) -> Self {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("waxwing-pg-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir(&folder).expect("a folder");
-        if is_root() {
-            chown(&folder, Some(NOBODY), Some(NOBODY)).expect("root may");
+    /// One of its own with these options, as in `["-c", "max_connections=24"]`; none where PostgreSQL is not installed,
+    /// and `unproven` is noted then.
+    ///
+    /// # Panics
+    /// It does not start.
+    #[must_use]
+    pub fn with(options: &[&str], unproven: &str) -> Option<Self> {
+        Need::Postgres.is_met(unproven).then(|| Self::start(None, options))
+    }
+
+    /// One of its own whose data, with the write-ahead log, is on a small disk; none where one of the two cannot be had
+    /// here, and `unproven` is noted then.
+    ///
+    /// # Panics
+    /// It does not start.
+    #[must_use]
+    pub fn on_small_disk(unproven: &str) -> Option<Self> {
+        if !(Need::Postgres.is_met(unproven) && Need::SmallDisk.is_met(unproven)) {
+            return None;
         }
+        let folder = new_folder();
+        let data = folder.join("data");
+        fs::create_dir(&data).expect("a folder");
+        let owner = if is_root() { format!(",uid={NOBODY},gid={NOBODY}") } else { String::new() };
+        let disk = SmallDisk::over(&data, &format!("{SMALL}{owner}"));
+        Some(Self::keep((folder, Some(disk)), None, &[]))
+    }
+
+    /// The disk of [`Self::on_small_disk`].
+    ///
+    /// # Panics
+    /// It is on the disk of all others.
+    #[must_use]
+    pub fn disk(&self) -> &SmallDisk {
+        self.disk.as_ref().expect("this cluster has a disk of its own")
+    }
+
+    /// Starts one with these options, new or as a standby of another one.
+    fn start(primary: Option<&Self>, options: &[&str]) -> Self {
+        Self::keep((new_folder(), None), primary, options)
+    }
+
+    #[expect(clippy::zombie_processes, reason = "it ends after this process has")]
+    fn keep(
+        (folder, disk): (PathBuf, Option<SmallDisk>),
+        primary: Option<&Self>,
+        options: &[&str],
+    ) -> Self {
         let primary = primary.map(|it| it.folder.clone()).unwrap_or_default();
         let mut command = as_owner("sh".as_ref());
         command.args(["-c", SCRIPT, "sh"]).arg(&folder).arg(binary("")).arg(USER).arg(primary);
@@ -91,7 +137,7 @@ impl Cluster {
         for line in said.lines() {
             let line = line.expect("a text");
             if line == "ready" {
-                return Self { folder, _keeper: keeper };
+                return Self { folder, _keeper: keeper, disk };
             }
             writeln!(all, "{line}").expect("a string takes everything");
         }
@@ -101,7 +147,19 @@ impl Cluster {
     /// The URL of one of its databases. `postgres` is there already.
     #[must_use]
     pub fn url(&self, database: &str) -> String {
-        format!("postgres://{USER}@localhost/{database}?host={}", self.folder.display())
+        self.url_of(USER, database)
+    }
+
+    /// The same for another user than the superuser.
+    #[must_use]
+    pub fn url_of(&self, user: &str, database: &str) -> String {
+        format!("postgres://{user}@localhost/{database}?host={}", self.folder.display())
+    }
+
+    /// The URL for something on this machine that carries what it hears to [`Self::socket`].
+    #[must_use]
+    pub fn url_through(port: u16, database: &str) -> String {
+        format!("postgres://{USER}@127.0.0.1:{port}/{database}?sslmode=disable")
     }
 
     /// Makes an empty database, and answers its URL.
@@ -151,15 +209,35 @@ impl Cluster {
         assert!(promoted.status.success(), "the standby is promoted: {said}");
     }
 
-    /// What a statement answers.
-    fn ask(&self, statement: &str) -> String {
+    /// What a statement of the superuser answers.
+    ///
+    /// # Panics
+    /// It fails.
+    #[must_use = "what has no answer is dropped"]
+    pub fn ask(&self, statement: &str) -> String {
+        self.ask_in("postgres", statement)
+    }
+
+    /// The same in one of its databases; rows are lines.
+    ///
+    /// # Panics
+    /// It fails.
+    #[must_use = "what has no answer is dropped"]
+    pub fn ask_in(&self, database: &str, statement: &str) -> String {
         let mut asked = Command::new(binary("psql"));
         asked.args(["--no-psqlrc", "--tuples-only", "--no-align", "--username", USER, "--host"]);
-        asked.arg(&self.folder).args(["--command", statement, "postgres"]);
+        asked.arg(&self.folder).args(["--command", statement, database]);
         let answer = asked.output().expect("psql starts");
         let said = String::from_utf8_lossy(&answer.stderr);
         assert!(answer.status.success(), "{statement}: {said}");
         String::from_utf8_lossy(&answer.stdout).trim().to_owned()
+    }
+
+    /// Clients of another user that take every connection which is free, until they are dropped.
+    #[must_use]
+    pub fn greedy(&self) -> Greedy {
+        drop(self.ask("CREATE ROLE greedy LOGIN"));
+        Greedy::start(self.socket(), "greedy")
     }
 }
 
@@ -182,8 +260,8 @@ impl Pair {
         }
         let primary = Cluster::start(None, &[]);
         let standby = Cluster::start(Some(&primary), &[]);
-        primary.ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
-        primary.ask("SELECT pg_reload_conf()");
+        drop(primary.ask("ALTER SYSTEM SET synchronous_standby_names = '*'"));
+        drop(primary.ask("SELECT pg_reload_conf()"));
         let follows = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
         wait("the standby follows", || primary.ask(follows) == "1");
         Some(Self { primary, standby })
@@ -197,6 +275,18 @@ impl Pair {
             .map(|it| it.folder.display().to_string().replace('/', "%2F"));
         format!("postgres://{USER}@{}/{database}", hosts.join(","))
     }
+}
+
+/// A folder for one cluster, of the owner of the clusters.
+fn new_folder() -> PathBuf {
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("waxwing-pg-{}-{number}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    fs::create_dir(&folder).expect("a folder");
+    if is_root() {
+        chown(&folder, Some(NOBODY), Some(NOBODY)).expect("root may");
+    }
+    folder
 }
 
 fn is_root() -> bool {

@@ -72,7 +72,7 @@ async fn connections_that_are_open_count_when_nodes_come_and_go() {
     }
     destinations.divide_among(2);
     open.truncate(2);
-    assert!(destination.connection_permit().now_or_never().is_none(), "both of this node's are open");
+    assert!(destination.connection_permit().now_or_never().is_none(), "two of two are open");
     open.truncate(1);
     let again = destination.connection_permit().now_or_never();
     assert!(again.is_some());
