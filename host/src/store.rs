@@ -202,8 +202,8 @@ impl Store {
         tx.commit().await
     }
 
-    /// Refuses at once where it is known that the database cannot be reached: who waits for others behind whose question
-    /// there is no answer asks this first.
+    /// Refuses at once where the database is known to be unreachable: whoever asks this first does not queue behind a read
+    /// that gets no answer.
     pub fn look_for_primary(&self) -> Result<(), StoreError> {
         self.db.look("look_for_primary")
     }

@@ -151,7 +151,9 @@ impl Smtp {
         (from, to): (&str, &str),
         message: &str,
     ) -> io::Result<SmtpReply> {
-        for line in [&format!("MAIL FROM:<{from}>"), &format!("RCPT TO:<{to}>"), "DATA"] {
+        let envelope: [&str; 3] =
+            [&format!("MAIL FROM:<{from}>"), &format!("RCPT TO:<{to}>"), "DATA"];
+        for line in envelope {
             let reply = self.try_say(line).await?;
             if reply.code >= 400 {
                 return Ok(reply);

@@ -26,12 +26,12 @@ const FAR: usize = 1;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_whose_database_is_silent_refuses_in_time_and_comes_back() {
-    come_back_after("silent_network", Network::Silent).await;
+    Box::pin(come_back_after("silent_network", Network::Silent)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_whose_database_refuses_connections_refuses_and_comes_back() {
-    come_back_after("refusing_network", Network::Refusing).await;
+    Box::pin(come_back_after("refusing_network", Network::Refusing)).await;
 }
 
 async fn come_back_after(name: &str, cut: Network) {
@@ -53,8 +53,8 @@ async fn come_back_after(name: &str, cut: Network) {
         .with("delivery", "smarthosts", &smarthosts(&beyond));
     let far = Server::start(far);
     let nodes: Nodes = Arc::new(vec![RwLock::new(near), RwLock::new(far)]);
-    until_shared(&*nodes[NEAR].read().await, &keys, &["near", "far"]).await;
-    let mut open = Smtp::secured(&*nodes[FAR].read().await, Port::Implicit).await;
+    until_shared(&nodes[NEAR].read().await, &keys, &["near", "far"]).await;
+    let mut open = Smtp::secured(&nodes[FAR].read().await, Port::Implicit).await;
     open.log_in(&keys.account.key).await.assert(235);
     let load = Load::start(&nodes, &keys.account.key, (4, 2));
     load.until_accepted(SENDS).await;
@@ -70,27 +70,28 @@ async fn come_back_after(name: &str, cut: Network) {
         load.until_refused_by(FAR).await;
     };
     let taken_over = async {
-        let ended = || async {
+        let ended = || {
             under_way.add(database, "far");
-            let all = listed(&*nodes[NEAR].read().await, &keys).await;
-            is_in(&all, "far", "gone").then_some(())
+            async {
+                let all = listed(&nodes[NEAR].read().await, &keys).await;
+                is_in(&all, "far", "gone").then_some(())
+            }
         };
         until_async("the time of the far node is over", PATIENCE, ended).await;
         // It may begin nothing since then, and what it had begun before takes less than that.
         let sent = beyond.message_count();
-        until_shared(&*nodes[NEAR].read().await, &keys, &["near"]).await;
+        until_shared(&nodes[NEAR].read().await, &keys, &["near"]).await;
         sent
     };
     let ((), sent) = tokio::join!(refused, taken_over);
     load.until_accepted_by(NEAR).await;
-    let left = format!(
-        "SELECT count(*) FROM queue q JOIN nodes n ON n.id = q.lease_owner WHERE n.name = 'far'"
-    );
-    assert_eq!(database.number(&left), 0, "what it had under way is the other node's");
+    let left =
+        "SELECT count(*) FROM queue q JOIN nodes n ON n.id = q.lease_owner WHERE n.name = 'far'";
+    assert_eq!(database.number(left), 0, "what it had under way is the other node's");
     assert_eq!(beyond.message_count(), sent, "it sends nothing that it may not settle");
 
     proxy.set(Network::Whole);
-    until_shared(&*nodes[NEAR].read().await, &keys, &["near", "far"]).await;
+    until_shared(&nodes[NEAR].read().await, &keys, &["near", "far"]).await;
     load.until_accepted_by(FAR).await;
     let again = || async { (beyond.message_count() > sent).then_some(()) };
     until_async("it delivers again", PATIENCE, again).await;

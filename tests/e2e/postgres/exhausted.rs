@@ -12,8 +12,8 @@ use super::whole::{Database, Refusals, UnderWay, Whole};
 
 const DATABASE: &str = "exhausted";
 /// Three of them are for the superuser, who is the test.
-const OPTIONS: [&str; 4] =
-    ["-c", "max_connections=30", "-c", "superuser_reserved_connections=3"];
+const OPTIONS: [&str; 4] = ["-c", "max_connections=30", "-c", "superuser_reserved_connections=3"];
+const OF_OTHERS: &str = "27";
 const CONNECTIONS: usize = 4;
 const SENDS: usize = 30;
 
@@ -36,12 +36,14 @@ async fn a_node_without_a_connection_refuses_and_goes_on_when_there_are_some() {
     load.until_accepted(SENDS).await;
 
     let greedy = cluster.greedy();
-    let ended = || async {
-        // Each that the node has is taken by another one as soon as it ends.
-        let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'mail'";
-        (cluster.ask(end) == "0").then_some(())
+    let taken = || async {
+        // Each that the node has is taken by the others when it ends.
+        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'mail'";
+        drop(cluster.ask(end));
+        let greedy = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'greedy'";
+        (cluster.ask(greedy) == OF_OTHERS).then_some(())
     };
-    until_async("the node has no connection", PATIENCE, ended).await;
+    until_async("others have all connections", PATIENCE, taken).await;
     let to = load.recipient();
     load.doubt(&to);
     let reply = open.offer((&sender(), &to), &raw(&to, 500)).await.expect("it answers");

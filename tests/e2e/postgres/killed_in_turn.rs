@@ -1,20 +1,19 @@
 //! Three nodes under load, each killed in turn and started again, while a plugin is exchanged and events are posted.
 
-use std::process::Command;
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
 use tokio::sync::RwLock;
 use waxwing_tests::{Receiver, Server};
 use waxwing_tools::Cluster;
 
 use super::lab::{Lab, unhurried, until_shared};
 use super::load::{Load, Nodes};
+use super::shared::{PLAN, digest};
 use super::whole::{Database, Refusals, UnderWay, Whole};
+use crate::crash::kill;
 
 const DATABASE: &str = "killed_in_turn";
 const NAMES: [&str; 3] = ["one", "two", "three"];
-const PLAN: &str = "plan-policy";
 /// Of all nodes together: two of each.
 const CONNECTIONS: usize = 6;
 /// Where one of three is gone, the two others have three each; one that starts has two of its own until they have heard of
@@ -24,7 +23,7 @@ const CONNECTIONS_AT_A_START: usize = 8;
 const SENDS: usize = 30;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nodes_that_are_killed_in_turn_lose_nothing_and_send_what_was_begun_twice() {
+async fn nodes_that_are_killed_in_turn_lose_nothing_and_pay_once() {
     let Some(cluster) = Cluster::shared("three nodes that are killed in turn") else { return };
     let database = Database { cluster, name: DATABASE };
     let components = ["price-one", "price-two"].map(waxwing_guests::component);
@@ -39,7 +38,7 @@ async fn nodes_that_are_killed_in_turn_lose_nothing_and_send_what_was_begun_twic
     one.make_webhook(&keys.account.key, &receiver, &["message.relayed"]).await;
     let all = [one, start(NAMES[1]), start(NAMES[2])];
     let nodes: Nodes = Arc::new(all.into_iter().map(RwLock::new).collect());
-    until_shared(&*nodes[0].read().await, &keys, &NAMES).await;
+    until_shared(&nodes[0].read().await, &keys, &NAMES).await;
     let load = Load::start(&nodes, &keys.account.key, (4, 2));
     let mut under_way = UnderWay::default();
 
@@ -54,13 +53,13 @@ async fn nodes_that_are_killed_in_turn_lose_nothing_and_send_what_was_begun_twic
         load.until_accepted(SENDS).await;
         if victim == 1 {
             // Once the others take its work over; the two others find it there again.
-            until_shared(&*nodes[other].read().await, &keys, &[NAMES[0], NAMES[2]]).await;
+            until_shared(&nodes[other].read().await, &keys, &[NAMES[0], NAMES[2]]).await;
         }
         let mut killed = nodes[victim].write().await;
         killed.wait_for_exit();
         killed.restart();
         drop(killed);
-        until_shared(&*nodes[other].read().await, &keys, &NAMES).await;
+        until_shared(&nodes[other].read().await, &keys, &NAMES).await;
         for node in nodes.iter() {
             node.read().await.goes_live(PLAN, &digest(component)).await;
         }
@@ -78,16 +77,4 @@ async fn nodes_that_are_killed_in_turn_lose_nothing_and_send_what_was_begun_twic
     };
     whole.assert_ledger_and_mail_are_whole().await;
     whole.assert_each_event_was_told(&receiver).await;
-}
-
-fn digest(component: &[u8]) -> String {
-    Sha256::digest(component)
-        .iter()
-        .fold("sha256:".to_owned(), |text, byte| text + &format!("{byte:02x}"))
-}
-
-/// Sends SIGKILL while clients still use the server.
-fn kill(process: u32) {
-    let killed = Command::new("sh").args(["-c", &format!("kill -KILL {process}")]).status();
-    assert!(killed.expect("sh runs").success());
 }

@@ -18,7 +18,7 @@ pub const CREDITS: u32 = 10_000;
 /// Domains that the mail goes to: each is a lane, and so of one share.
 const DOMAINS: usize = 32;
 /// How long the smarthost takes for a message where something is to be under way at any time.
-const UNHURRIED: Duration = Duration::from_millis(30);
+const UNHURRIED: Duration = Duration::from_millis(60);
 
 /// A database, and what all of its nodes send to and ask.
 pub struct Lab {

@@ -15,6 +15,8 @@ use super::lab::{PATIENCE, mail, raw, recipient, sender};
 
 /// Until a client that was refused, or found nobody, tries again.
 const PAUSE: Duration = Duration::from_millis(20);
+/// Between two messages of a client: the load is small.
+const PACE: Duration = Duration::from_millis(150);
 /// Octets of a message over SMTP.
 const OCTETS: usize = 500;
 
@@ -136,6 +138,7 @@ impl Clients {
                 tokio::time::sleep(PAUSE).await;
                 node += 1;
             }
+            tokio::time::sleep(PACE).await;
         }
     }
 
@@ -144,9 +147,8 @@ impl Clients {
         let from = sender();
         let mut node = first;
         while !self.is_over() {
-            if !self.is_offered(node, &from).await {
-                tokio::time::sleep(PAUSE).await;
-            }
+            self.offer(node, &from).await;
+            tokio::time::sleep(PACE).await;
             node += 1;
         }
     }
@@ -169,26 +171,23 @@ impl Clients {
         false
     }
 
-    async fn is_offered(&self, node: usize, from: &str) -> bool {
-        let Some((server, counts)) = self.node(node) else { return false };
+    async fn offer(&self, node: usize, from: &str) {
+        let Some((server, counts)) = self.node(node) else { return };
         let to = self.recipient();
         let text = raw(&to, OCTETS);
         match Smtp::try_send(&server, &self.key, (from, &to), &text).await {
             Ok(reply) if reply.code == 250 => {
                 self.sent().accepted.insert(reply.message_id(), to);
                 counts.accepted.fetch_add(1, Ordering::Relaxed);
-                true
             }
             Ok(reply) => {
                 // At AUTH the key could not be checked; later the message could not be kept.
                 assert!(matches!(reply.code, 451 | 454), "{reply:?}");
                 self.sent().refused.insert(to);
                 counts.refused_smtp.fetch_add(1, Ordering::Relaxed);
-                false
             }
             Err(_) => {
                 self.sent().unanswered.insert(to);
-                false
             }
         }
     }

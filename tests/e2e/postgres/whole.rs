@@ -99,7 +99,8 @@ impl UnderWay {
             "SELECT m.recipient FROM queue q JOIN messages m ON m.id = q.message_id
              WHERE q.lease_owner IN (SELECT id FROM nodes WHERE name = '{node}')"
         )));
-        let posts = "SELECT encode(event_id, 'hex') FROM webhook_deliveries WHERE state = 'pending'";
+        let posts =
+            "SELECT encode(event_id, 'hex') FROM webhook_deliveries WHERE state = 'pending'";
         self.posts.extend(database.lines(posts).iter().map(|it| identifier("evt_", it)));
     }
 }
