@@ -27,6 +27,7 @@ async fn nodes_that_are_killed_in_turn_lose_nothing_and_pay_once() {
     let Some(cluster) = Cluster::shared("three nodes that are killed in turn") else { return };
     let database = Database { cluster, name: DATABASE };
     let components = ["price-one", "price-two"].map(waxwing_guests::component);
+    let [first, second] = components.each_ref().map(Vec::as_slice);
     let lab = Lab::at(cluster.create(DATABASE)).await;
     lab.post.set(unhurried());
     let start = |name: &str| {
@@ -41,18 +42,33 @@ async fn nodes_that_are_killed_in_turn_lose_nothing_and_pay_once() {
     until_shared(&nodes[0].read().await, &keys, &NAMES).await;
     let load = Load::start(&nodes, &keys.account.key, (4, 2));
     let mut under_way = UnderWay::default();
+    let install = async |node: usize, component: &[u8]| {
+        let installed = nodes[node].read().await.install(PLAN, "", component).await;
+        assert_eq!(installed.status, 202, "{}", installed.body);
+    };
+    let until_all_run = async |component: &[u8]| {
+        for node in nodes.iter() {
+            node.read().await.goes_live(PLAN, &digest(component)).await;
+        }
+    };
 
     for (victim, name) in NAMES.into_iter().enumerate() {
         load.until_accepted(SENDS).await;
-        let component = &components[victim % 2];
         let other = (victim + 1) % NAMES.len();
-        let installed = nodes[other].read().await.install(PLAN, "", component).await;
-        assert_eq!(installed.status, 202, "{}", installed.body);
+        // It is under way while a node is not there: the others wait for a while for what that one says.
+        match victim {
+            0 => install(other, first).await,
+            1 => {}
+            _ => {
+                until_all_run(first).await;
+                install(other, second).await;
+            }
+        }
         kill(nodes[victim].read().await.process_id().expect("it runs"));
         under_way.add(database, name);
         load.until_accepted(SENDS).await;
         if victim == 1 {
-            // Once the others take its work over; the two others find it there again.
+            // This one starts after the others have taken its work over, the two others before that.
             until_shared(&nodes[other].read().await, &keys, &[NAMES[0], NAMES[2]]).await;
         }
         let mut killed = nodes[victim].write().await;
@@ -60,11 +76,9 @@ async fn nodes_that_are_killed_in_turn_lose_nothing_and_pay_once() {
         killed.restart();
         drop(killed);
         until_shared(&nodes[other].read().await, &keys, &NAMES).await;
-        for node in nodes.iter() {
-            node.read().await.goes_live(PLAN, &digest(component)).await;
-        }
         load.until_accepted_by(victim).await;
     }
+    until_all_run(second).await;
 
     let sent = load.finish().await;
     let whole = Whole {

@@ -36,7 +36,7 @@ else
         --locale-provider=icu --icu-locale=en-US >"$folder/log" 2>&1
 fi || { cat "$folder/log"; rm -rf "$folder"; exit 1; }
 "$binaries/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c full_page_writes=off \
-    -c max_connections=300 -c shared_buffers=32MB "$@" >>"$folder/log" 2>&1 &
+    -c max_connections=500 -c shared_buffers=32MB "$@" >>"$folder/log" 2>&1 &
 server=$!
 until grep -q "ready to accept" "$folder/log"; do
     kill -0 $server 2>/dev/null || { cat "$folder/log"; rm -rf "$folder"; exit 1; }
