@@ -194,6 +194,12 @@ impl Store {
         tx.commit().await
     }
 
+    /// Refuses at once where the database is known to be unreachable: whoever asks this first does not queue behind a read
+    /// that gets no answer.
+    pub fn look_for_primary(&self) -> Result<(), StoreError> {
+        self.db.look("look_for_primary")
+    }
+
     /// The revision of the facts.
     pub async fn revision(&self) -> Result<i64, StoreError> {
         column(&sql(REVISION).one(&self.db.revisions).await?, "value")

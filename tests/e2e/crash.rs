@@ -144,7 +144,7 @@ fn random(below: usize) -> usize {
 }
 
 /// Sends SIGKILL while clients still borrow the server.
-fn kill(process: u32) {
+pub fn kill(process: u32) {
     let killed =
         std::process::Command::new("sh").args(["-c", &format!("kill -KILL {process}")]).status();
     assert!(killed.expect("sh runs").success());

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use waxwing_tests::Server;
 
-pub use waxwing_tests::{Database, told};
+pub use waxwing_tests::{Database, UNSOUND, told};
 
 /// A message that every account of the harness may send.
 pub fn message(to: &str) -> Value {

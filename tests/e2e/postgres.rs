@@ -1,12 +1,20 @@
 //! The whole server on PostgreSQL: what it does for a sender, what it refuses to start on, and how it goes on when the
 //! primary is gone.
 
+mod cut_off;
+mod exhausted;
+mod full_disk;
+mod killed_in_turn;
+mod lab;
+mod load;
 mod nodes;
 mod operations;
+mod proxy;
 mod roll;
 mod shared;
 mod tls;
 mod two_nodes;
+mod whole;
 
 use std::process::Command;
 use std::sync::Mutex;

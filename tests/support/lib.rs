@@ -39,5 +39,6 @@ pub use own_database::{OwnDatabase, only_on_a_file};
 pub use receiver::{Conduct, Posted, Receiver};
 pub use server::{Server, http_client};
 pub use smtp::{Port, Smtp, SmtpReply};
+pub use soundness::UNSOUND;
 pub use wait::{until, until_async};
 pub use webhooks::Webhook;

@@ -117,6 +117,14 @@ impl Server {
     /// It does not come to be.
     pub async fn swap(&self, slot: &str, component: &[u8], digest: &str) {
         self.place(&format!("{slot}.wasm"), component);
+        self.goes_live(slot, digest).await;
+    }
+
+    /// Waits until the component of that digest is live in a slot; one that waits for the operator is let go.
+    ///
+    /// # Panics
+    /// It does not come to be.
+    pub async fn goes_live(&self, slot: &str, digest: &str) {
         let rests = |view: &Value| {
             let candidate = &view["candidate"];
             let waits = candidate["digest"] == digest && candidate["stage"] == "waiting";

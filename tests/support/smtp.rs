@@ -117,6 +117,57 @@ impl Smtp {
         Self::over(stream).try_shake_hands(server).await
     }
 
+    /// One session over TLS: logs in, offers one message, and answers the reply to it, or the first one that refuses.
+    ///
+    /// # Errors
+    /// The server is gone: nobody knows whether it took the message.
+    pub async fn try_send(
+        server: &Server,
+        key: &str,
+        (from, to): (&str, &str),
+        message: &str,
+    ) -> io::Result<SmtpReply> {
+        let mut client = Self::try_implicit(server).await?;
+        let greeting = client.reply().await?;
+        if greeting.code >= 400 {
+            return Ok(greeting);
+        }
+        let login = format!("AUTH PLAIN {}", base64(format!("\0{key}\0{key}").as_bytes()));
+        for line in ["EHLO client.example", &login] {
+            let reply = client.try_say(line).await?;
+            if reply.code >= 400 {
+                return Ok(reply);
+            }
+        }
+        client.offer((from, to), message).await
+    }
+
+    /// Offers a message in a session that is logged in; answers the reply to it, or the first one that refuses.
+    ///
+    /// # Errors
+    /// The server is gone.
+    pub async fn offer(
+        &mut self,
+        (from, to): (&str, &str),
+        message: &str,
+    ) -> io::Result<SmtpReply> {
+        let envelope: [&str; 3] =
+            [&format!("MAIL FROM:<{from}>"), &format!("RCPT TO:<{to}>"), "DATA"];
+        for line in envelope {
+            let reply = self.try_say(line).await?;
+            if reply.code >= 400 {
+                return Ok(reply);
+            }
+        }
+        self.write(format!("{message}.\r\n").as_bytes()).await?;
+        self.reply().await
+    }
+
+    async fn try_say(&mut self, line: &str) -> io::Result<SmtpReply> {
+        self.write(format!("{line}\r\n").as_bytes()).await?;
+        self.reply().await
+    }
+
     fn over(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Self {
         Self { stream: Box::new(stream), read: Vec::new() }
     }

@@ -16,7 +16,7 @@ impl Database {
 }
 
 /// What must never be, and the query that counts it.
-const UNSOUND: [(&str, &str); 13] = [
+pub const UNSOUND: [(&str, &str); 13] = [
     (
         "a balance that is not the sum of its ledger",
         "SELECT count(*) FROM accounts a WHERE balance <>
@@ -65,7 +65,8 @@ const UNSOUND: [(&str, &str); 13] = [
     ),
     (
         "a queue of another length than is told",
-        "SELECT sum(value) - (SELECT count(*) FROM queue) FROM totals WHERE name = 'queue'",
+        "SELECT abs((SELECT coalesce(sum(value), 0) FROM totals WHERE name = 'queue')
+                    - (SELECT count(*) FROM queue))",
     ),
     (
         "a message that waits for something and is not in the queue",

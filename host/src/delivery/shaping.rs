@@ -2,6 +2,7 @@
 
 pub mod admission;
 pub mod backoff;
+mod capacity;
 pub mod destination;
 pub mod lookup_slots;
 pub mod memory_budget;

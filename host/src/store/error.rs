@@ -40,6 +40,9 @@ pub enum DriverError {
     /// None of the hosts can be written.
     #[error("no host in store.url is a primary that answers")]
     NoPrimary,
+    /// The answer to one question was awaited by several, and did not come.
+    #[error("a read that this request shared with others failed: {0}")]
+    SharedRead(String),
     #[error("this transaction only reads")]
     ReadsOnly,
     #[error("there is no row")]

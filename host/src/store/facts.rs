@@ -19,6 +19,7 @@ use moka::sync::Cache;
 use tokio::sync::Mutex;
 
 use super::database::{Row, Statement, sql};
+use super::error::DriverError;
 use super::{AccountRow, DomainFacts, Maintenance, SigningKeys, Store, StoreError};
 use super::{accounts, domain_keys, domains, keys, templates};
 use crate::account::Account;
@@ -50,8 +51,17 @@ pub struct Facts {
 #[derive(Debug, Default)]
 struct Looks {
     begun: AtomicU64,
-    /// The last look that ended well. Whoever looks holds the lock.
-    ended: Mutex<u64>,
+    /// Whoever looks holds the lock.
+    ended: Mutex<EndedLooks>,
+}
+
+#[derive(Debug, Default)]
+struct EndedLooks {
+    /// The last look that ended well.
+    well: u64,
+    /// The last one that failed, and why. It answers those who waited for it, too: each of them would wait as long as it
+    /// did, one after the other.
+    failed: Option<(u64, String)>,
 }
 
 /// The facts of an account as they were at one revision, if `commit` finds that none has changed since; what is not in
@@ -153,12 +163,27 @@ impl Facts {
     /// Reads the revision, and where it has moved forgets the accounts that have changed. The read begins after
     /// the call; calls that wait at the same time share one.
     async fn look(&self) -> Result<(), StoreError> {
+        self.store.look_for_primary()?;
         let asked = self.looks.begun.load(Ordering::SeqCst);
         let mut ended = self.looks.ended.lock().await;
-        if *ended > asked {
+        if ended.well > asked {
             return Ok(());
         }
+        if let Some((look, why)) = &ended.failed
+            && *look > asked
+        {
+            return Err(StoreError::during("revision")(DriverError::SharedRead(why.clone())));
+        }
         let look = self.looks.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let read = self.read_revision().await;
+        match &read {
+            Ok(()) => ended.well = look,
+            Err(error) => ended.failed = Some((look, error.to_string())),
+        }
+        read
+    }
+
+    async fn read_revision(&self) -> Result<(), StoreError> {
         let revision = self.store.revision().await?;
         let known = self.revision.load(Ordering::SeqCst);
         if revision < known {
@@ -177,7 +202,6 @@ impl Facts {
             self.maintenance.store(self.store.maintenance().await?.map(Arc::new));
             self.revision.store(revision, Ordering::SeqCst);
         }
-        *ended = look;
         Ok(())
     }
 }

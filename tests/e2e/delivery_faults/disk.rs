@@ -1,16 +1,15 @@
 //! A disk that is full: nothing is accepted that cannot be kept, what was accepted is not lost, and when
 //! there is room again, all goes on without a restart.
 
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use reqwest::Method;
 use waxwing_mx::{Behaviour, MxServer};
 use waxwing_tests::{Account, Port, Server, Smtp, only_on_a_file, until_async};
-use waxwing_tools::Need;
+use waxwing_tools::{Need, SmallDisk};
 
 use super::{SENDER, lab, mail};
 use crate::fixture::Database;
@@ -19,47 +18,14 @@ const BOUND: Duration = Duration::from_mins(1);
 const SIZE: &str = "size=96m";
 
 /// A small disk in the place of a directory; what was in the directory is on it.
-pub struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    pub fn in_place_of(directory: &Path) -> Self {
-        let aside = directory.with_extension("aside");
-        fs::rename(directory, &aside).expect("moved aside");
-        fs::create_dir(directory).expect("a directory");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", SIZE, "waxwing-test"])
-            .arg(directory)
-            .output()
-            .is_ok_and(|it| it.status.success());
-        let copied = Command::new("cp").arg("-a").arg(aside.join(".")).arg(directory).status();
-        assert!(copied.expect("cp runs").success());
-        assert!(mounted, "a tmpfs is mounted");
-        Self(directory.to_owned())
-    }
-
-    /// Leaves no room at all.
-    pub fn fill(&self) {
-        let mut filler = File::options().create(true).append(true).open(self.filler());
-        let filler = filler.as_mut().expect("a file");
-        for size in [1 << 20, 4_096] {
-            while filler.write_all(&vec![0; size]).is_ok() {}
-        }
-    }
-
-    pub fn free(&self) {
-        fs::remove_file(self.filler()).expect("there is room again");
-    }
-
-    fn filler(&self) -> PathBuf {
-        self.0.join("filler")
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        // Lazily: the server that uses it may be stopped after this.
-        drop(Command::new("umount").arg("-l").arg(&self.0).status());
-    }
+pub fn small_disk_in_place_of(directory: &Path) -> SmallDisk {
+    let aside = directory.with_extension("aside");
+    fs::rename(directory, &aside).expect("moved aside");
+    fs::create_dir(directory).expect("a directory");
+    let disk = SmallDisk::over(directory, SIZE);
+    let copied = Command::new("cp").arg("-a").arg(aside.join(".")).arg(directory).status();
+    assert!(copied.expect("cp runs").success());
+    disk
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,7 +39,7 @@ async fn a_full_disk_accepts_nothing_and_loses_nothing_and_needs_no_restart() {
     let post = MxServer::start(Behaviour::new());
     let (_dns, mut server, account) = lab(&post).await;
     server.terminate();
-    let disk = SmallDisk::in_place_of(&server.data_dir());
+    let disk = small_disk_in_place_of(&server.data_dir());
     server.restart();
     let mut accepted = vec![accepted(&server, &account, "before").await.expect("there is room")];
 

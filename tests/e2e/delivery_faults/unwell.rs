@@ -7,7 +7,7 @@ use waxwing_mx::{Behaviour, MxServer, Reply, Stage};
 use waxwing_tests::{Launch, name_server, only_on_a_file, until_async};
 use waxwing_tools::Need;
 
-use super::disk::SmallDisk;
+use super::disk::small_disk_in_place_of;
 use super::{lab, mail, smarthosts, started};
 use crate::fixture::change;
 use crate::health::{checked, finding};
@@ -25,7 +25,7 @@ async fn a_full_disk_fails_its_check_until_there_is_room_again() {
     let post = MxServer::start(Behaviour::new());
     let (_dns, mut server, _account) = lab(&post).await;
     server.terminate();
-    let disk = SmallDisk::in_place_of(&server.data_dir());
+    let disk = small_disk_in_place_of(&server.data_dir());
     server.restart();
     disk.fill();
     let full = checked(&server).await;

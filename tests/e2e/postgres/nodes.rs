@@ -1,141 +1,16 @@
 //! Several servers over one database: each message is delivered once, whichever node took it, and whichever node dies.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
-use futures_util::future::join_all;
 use reqwest::Method;
-use serde_json::{Value, json};
-use waxwing_dns::DnsServer;
-use waxwing_mx::{Behaviour, MxServer, Reply, Stage};
-use waxwing_tests::{Account, Launch, Receiver, Server, name_server, until, until_async};
-use waxwing_tools::Cluster;
+use serde_json::json;
+use waxwing_tests::{Receiver, Server, until, until_async};
 
+use super::lab::{
+    CREDITS, Keys, Lab, PATIENCE, SENDER, is_in, leases, nodes, send, until_nodes, until_shared,
+};
 use crate::fixture::{message, with};
 use crate::health::{checked_with, finding};
-
-const SENDER: &str = "sender.example";
-/// Longer than a take-over takes on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(2);
-const CREDITS: u32 = 10_000;
-
-/// A database, and what all of its nodes send to and ask.
-struct Lab {
-    url: String,
-    dns: DnsServer,
-    post: MxServer,
-}
-
-/// Who sends, and who looks at the nodes.
-struct Keys {
-    account: Account,
-    operator: String,
-}
-
-impl Lab {
-    async fn new(database: &str) -> Option<Self> {
-        let url = Cluster::shared("several servers on one PostgreSQL")?.create(database);
-        Some(Self { url, dns: name_server().await, post: MxServer::start(Behaviour::new()) })
-    }
-
-    /// One more server, with a data directory of its own and the same master key.
-    fn node(&self, name: &str) -> Server {
-        let port = self.post.address().port();
-        let smarthosts = format!(
-            "[{{ name = \"post\", host = \"127.0.0.1\", port = {port}, security = \"none\" }}]"
-        );
-        let launch = Launch::serve("[inbox]\nsmtp_listen = \"127.0.0.1:0\"\n").that_asks(&self.dns);
-        let settings = [
-            ("store", "url", self.url.as_str()),
-            ("node", "name", name),
-            ("node", "renew_s", "1"),
-            ("node", "hold_s", "6"),
-            ("delivery", "route", "smarthost"),
-            ("delivery", "smarthosts", &smarthosts),
-            ("delivery", "retry_pauses_s", "[1]"),
-            ("webhooks", "allow_http", "true"),
-            ("webhooks", "allow_private", "[\"127.0.0.1/32\"]"),
-            ("webhooks", "timeout_s", "2"),
-            ("limits", "lists_per_second", "10000"),
-        ];
-        let set = |launch: Launch, (section, key, value): (&str, &str, &str)| {
-            launch.with(section, key, value)
-        };
-        Server::start(settings.into_iter().fold(launch, set))
-    }
-
-    async fn keys(&self, server: &Server) -> Keys {
-        let account = server.open_account("pro", CREDITS);
-        let (key_id, key) = server.make_key(&account.id, &["--scope", "send", "--scope", "admin"]);
-        let (_, operator) = server.make_key(&account.id, &["--scope", "operator"]);
-        let account = Account { key_id, key, ..account };
-        drop(server.verified_domain(&self.dns, &account.key, SENDER).await);
-        Keys { account, operator }
-    }
-
-    /// From now on whoever offers a message waits, before any of it has been sent.
-    fn stall(&self) {
-        self.post.set(Behaviour::new().answer(Stage::Mail, Reply::silence()));
-    }
-
-    fn go_on(&self) {
-        self.post.set(Behaviour::new());
-    }
-
-    /// The recipients of all that came, with repetitions.
-    fn recipients(&self) -> Vec<String> {
-        let all = self.post.messages();
-        all.iter().flat_map(|it| it.addresses()).map(str::to_owned).collect()
-    }
-}
-
-/// Mail to so many domains, by turns over these servers.
-async fn send(servers: &[&Server], keys: &Keys, messages: usize) -> Vec<String> {
-    let sends = (0..messages).zip(servers.iter().cycle()).map(|(n, server)| async move {
-        let mail = message(&format!("ada@d{n}.example"));
-        let mail = with(mail, "from", json!(format!("hello@{SENDER}")));
-        server.send(&keys.account.key, &mail).await.message_id()
-    });
-    join_all(sends).await
-}
-
-async fn nodes(server: &Server, keys: &Keys) -> Vec<Value> {
-    let answer = server.get_as(&keys.operator, "/v1/nodes").await;
-    assert_eq!(answer.status, 200, "{}", answer.body);
-    answer.body["data"].as_array().expect("a list").clone()
-}
-
-async fn until_nodes(
-    server: &Server,
-    keys: &Keys,
-    what: &str,
-    wanted: impl Fn(&[Value]) -> bool,
-) -> Vec<Value> {
-    let wanted = &wanted;
-    let ask = || async move { Some(nodes(server, keys).await).filter(|it| wanted(it)) };
-    until_async(what, PATIENCE, ask).await
-}
-
-/// Waits until the nodes of these names, and no other ones, share all of the work.
-async fn until_shared(server: &Server, keys: &Keys, names: &[&str]) {
-    let is_shared = |all: &[Value]| {
-        let live: Vec<&Value> = all.iter().filter(|it| it["state"] == "live").collect();
-        let shares: Vec<i64> = live.iter().filter_map(|it| it["shares"].as_i64()).collect();
-        live.iter().filter_map(|it| it["name"].as_str()).eq(names.iter().copied())
-            && shares.iter().sum::<i64>() == 64
-            && shares.iter().all(|it| *it > 0)
-    };
-    until_nodes(server, keys, &format!("{names:?} share the work"), is_shared).await;
-}
-
-fn is_in(nodes: &[Value], name: &str, state: &str) -> bool {
-    nodes.iter().any(|it| it["name"] == name && it["state"] == state)
-}
-
-fn leases(nodes: &[Value], name: &str) -> i64 {
-    let own = nodes.iter().filter(|it| it["name"] == name);
-    own.filter_map(|it| it["leases"].as_i64()).sum()
-}
 
 /// Waits until all of these are relayed, each settled once and paid once.
 async fn until_relayed(server: &Server, keys: &Keys, ids: &[String]) {

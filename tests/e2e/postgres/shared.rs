@@ -11,9 +11,9 @@ use waxwing_tools::Cluster;
 
 use crate::fixture::message;
 
-const PLAN: &str = "plan-policy";
+pub const PLAN: &str = "plan-policy";
 
-fn digest(component: &[u8]) -> String {
+pub fn digest(component: &[u8]) -> String {
     Sha256::digest(component)
         .iter()
         .fold("sha256:".to_owned(), |text, byte| text + &format!("{byte:02x}"))

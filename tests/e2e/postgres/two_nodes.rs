@@ -1,18 +1,10 @@
 //! Two servers on one database: what one of them installs, rolls back or takes into the sandbox inbox, the other one has.
 
-use sha2::{Digest, Sha256};
 use waxwing_tests::{Launch, Server};
 use waxwing_tools::Cluster;
 
+use super::shared::{PLAN, digest};
 use crate::fixture::message;
-
-const PLAN: &str = "plan-policy";
-
-fn digest(component: &[u8]) -> String {
-    Sha256::digest(component)
-        .iter()
-        .fold("sha256:".to_owned(), |text, byte| text + &format!("{byte:02x}"))
-}
 
 #[tokio::test]
 async fn what_one_node_installs_and_rolls_back_holds_on_the_other() {

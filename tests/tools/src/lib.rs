@@ -11,6 +11,7 @@ mod not_run;
 mod pgbouncer;
 mod postgres;
 mod python;
+mod small_disk;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,8 +20,9 @@ use std::process::{Command, Stdio};
 pub use node::node_packages;
 pub use not_run::{Unmet, noted};
 pub use pgbouncer::PgBouncer;
-pub use postgres::{Cluster, Pair};
+pub use postgres::{Cluster, Greedy, Pair};
 pub use python::{python, run_python};
+pub use small_disk::SmallDisk;
 
 /// Something on the machine that the tests cannot bring along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

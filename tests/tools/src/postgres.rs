@@ -4,6 +4,8 @@
 mod programs;
 mod tls;
 
+mod greedy;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -14,7 +16,9 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::Need;
+pub use greedy::Greedy;
+
+use crate::{Need, SmallDisk};
 
 /// The superuser of the cluster.
 pub(crate) const USER: &str = "waxwing";
@@ -50,6 +54,8 @@ rm -rf "$folder"
 /// How long a standby may take to follow its primary, and to become one.
 const STANDBY_WAIT: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(50);
+/// What an empty cluster needs, with some room for a database and its log.
+const SMALL: &str = "size=192m,mode=700";
 
 static SHARED: LazyLock<Cluster> =
     LazyLock::new(|| Cluster::start(None, &["-c", "synchronous_commit=off"]));
@@ -61,6 +67,8 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 pub struct Cluster {
     folder: PathBuf,
     keeper: Child,
+    /// Under its data. Gone after the keeper.
+    disk: Option<SmallDisk>,
 }
 
 impl Drop for Cluster {
@@ -68,7 +76,8 @@ impl Drop for Cluster {
         // The server ends with the keeper's input. What the folder lies in may be another user's, who removes it.
         drop(self.keeper.stdin.take());
         drop(self.keeper.wait());
-        drop(fs::remove_dir(&self.folder));
+        drop(self.disk.take());
+        drop(fs::remove_dir_all(&self.folder));
     }
 }
 
@@ -82,20 +91,59 @@ impl Cluster {
         Need::Postgres.is_met(unproven).then(|| &*SHARED)
     }
 
+    /// One of its own with these options, as in `["-c", "max_connections=24"]`; none where PostgreSQL is not installed,
+    /// and `unproven` is noted then.
+    ///
+    /// # Panics
+    /// It does not start.
+    #[must_use]
+    pub fn with(options: &[&str], unproven: &str) -> Option<Self> {
+        Need::Postgres.is_met(unproven).then(|| Self::start(None, options))
+    }
+
+    /// One of its own whose data, with the write-ahead log, is on a small disk; none where one of the two cannot be had
+    /// here, and `unproven` is noted then.
+    ///
+    /// # Panics
+    /// It does not start.
+    #[must_use]
+    pub fn on_small_disk(unproven: &str) -> Option<Self> {
+        if !(Need::Postgres.is_met(unproven) && Need::SmallDisk.is_met(unproven)) {
+            return None;
+        }
+        let folder = new_folder(&std::env::temp_dir());
+        let data = folder.join("data");
+        fs::create_dir(&data).expect("a folder");
+        let owner = if is_root() { format!(",uid={NOBODY},gid={NOBODY}") } else { String::new() };
+        let disk = SmallDisk::over(&data, &format!("{SMALL}{owner}"));
+        Some(Self::keep((folder, Some(disk)), None, &[]))
+    }
+
+    /// The disk of [`Self::on_small_disk`].
+    ///
+    /// # Panics
+    /// It is on the disk of all others.
+    #[must_use]
+    pub fn disk(&self) -> &SmallDisk {
+        self.disk.as_ref().expect("this cluster has a disk of its own")
+    }
+
     /// Starts one with these options, new or as a standby of another one.
     fn start(primary: Option<&Self>, options: &[&str]) -> Self {
         Self::start_in(&std::env::temp_dir(), primary, options)
     }
 
     /// The same with its folder in this one.
-    #[expect(clippy::zombie_processes, reason = "it ends after this process has")]
     fn start_in(parent: &Path, primary: Option<&Self>, options: &[&str]) -> Self {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = parent.join(format!("waxwing-pg-{}-{number}", std::process::id()));
-        fs::create_dir(&folder).expect("a folder");
-        if is_root() {
-            chown(&folder, Some(NOBODY), Some(NOBODY)).expect("root may");
-        }
+        Self::keep((new_folder(parent), None), primary, options)
+    }
+
+    #[expect(clippy::zombie_processes, reason = "it ends after this process has")]
+    fn keep(
+        (folder, disk): (PathBuf, Option<SmallDisk>),
+        primary: Option<&Self>,
+        options: &[&str],
+    ) -> Self {
         let primary = primary.map(|it| it.folder.clone()).unwrap_or_default();
         let mut command = as_owner("sh".as_ref());
         command.args(["-c", SCRIPT, "sh"]).arg(&folder).arg(binary("")).arg(USER).arg(primary);
@@ -107,7 +155,7 @@ impl Cluster {
         for line in said.lines() {
             let line = line.expect("a text");
             if line == "ready" {
-                return Self { folder, keeper };
+                return Self { folder, keeper, disk };
             }
             writeln!(all, "{line}").expect("a string takes everything");
         }
@@ -117,7 +165,19 @@ impl Cluster {
     /// The URL of one of its databases. `postgres` is there already.
     #[must_use]
     pub fn url(&self, database: &str) -> String {
-        format!("postgres://{USER}@localhost/{database}?host={}", self.folder.display())
+        self.url_of(USER, database)
+    }
+
+    /// The same for another user than the superuser.
+    #[must_use]
+    pub fn url_of(&self, user: &str, database: &str) -> String {
+        format!("postgres://{user}@localhost/{database}?host={}", self.folder.display())
+    }
+
+    /// The URL for something on this machine that carries what it hears to [`Self::socket`].
+    #[must_use]
+    pub fn url_through(port: u16, database: &str) -> String {
+        format!("postgres://{USER}@127.0.0.1:{port}/{database}?sslmode=disable")
     }
 
     /// Makes an empty database, and answers its URL.
@@ -204,6 +264,13 @@ impl Cluster {
         let said = String::from_utf8_lossy(&promoted.stderr);
         assert!(promoted.status.success(), "the standby is promoted: {said}");
     }
+
+    /// Clients of another user that take every connection which is free, until they are dropped.
+    #[must_use]
+    pub fn greedy(&self) -> Greedy {
+        drop(self.run("postgres", "CREATE ROLE greedy LOGIN"));
+        Greedy::start(self.socket(), "greedy")
+    }
 }
 
 /// A primary, and a standby that has all that the primary has acknowledged.
@@ -243,6 +310,17 @@ impl Pair {
             .map(|it| it.folder.display().to_string().replace('/', "%2F"));
         format!("postgres://{USER}@{}/{database}", hosts.join(","))
     }
+}
+
+/// A folder for one cluster in this one, of the owner of the clusters.
+fn new_folder(parent: &Path) -> PathBuf {
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let folder = parent.join(format!("waxwing-pg-{}-{number}", std::process::id()));
+    fs::create_dir(&folder).expect("a folder");
+    if is_root() {
+        chown(&folder, Some(NOBODY), Some(NOBODY)).expect("root may");
+    }
+    folder
 }
 
 pub(crate) fn is_root() -> bool {

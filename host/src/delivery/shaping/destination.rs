@@ -10,6 +10,7 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::backoff::{Health, HostTrust, Probe, ProbeAdmission};
+use super::capacity::{Capacity, CapacityPermit};
 use super::memory_budget::MemoryPermit;
 use super::probation::ProbationPermit;
 use super::reason::{Purpose, Reason};
@@ -48,18 +49,27 @@ pub struct Destinations {
 pub struct Destination {
     /// Shown in the reason of a deferral.
     pub name: String,
-    pub limits: Limits,
+    limits: Mutex<Divided>,
     /// Connections, and twice as many slots: the messages in the queue for a connection keep it
-    /// busy while the next ones are leased.
-    connections: Arc<Semaphore>,
-    slots: Arc<Semaphore>,
+    /// busy while the next ones are leased. What is under way goes on counting where the limits change.
+    connections: Arc<Capacity>,
+    slots: Arc<Capacity>,
     /// Bounds large messages: they share their memory with those of other destinations.
     large: Arc<Semaphore>,
-    rate: Option<DefaultDirectRateLimiter>,
+    rate: Mutex<Option<Arc<DefaultDirectRateLimiter>>>,
     /// Until when the rate is used up, as the last message that it held up was deferred.
     rate_used_up: Mutex<Option<Instant>>,
     idle: Mutex<Vec<IdleSession>>,
     used_at: Mutex<Instant>,
+}
+
+/// The limits of a destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Divided {
+    /// Of all nodes together.
+    whole: Limits,
+    /// Of this node.
+    part: Limits,
 }
 
 /// The right to be leased for this destination and to wait for one of its connections; released on
@@ -69,7 +79,7 @@ pub struct Slot {
     pub destination: Arc<Destination>,
     pub health: Arc<Health>,
     pub permits: Permits,
-    _permit: OwnedSemaphorePermit,
+    _permit: CapacityPermit,
     _probe: Option<Probe>,
 }
 
@@ -98,7 +108,7 @@ pub struct Permits {
 /// The right to one connection; released on drop.
 #[derive(Debug)]
 pub struct ConnectionPermit {
-    _permit: Option<OwnedSemaphorePermit>,
+    _permit: Option<CapacityPermit>,
 }
 
 #[derive(Debug)]
@@ -146,6 +156,11 @@ impl Destinations {
     /// of its own.
     pub fn divide_among(&self, nodes: u32) {
         self.nodes.store(nodes, Ordering::Relaxed);
+        let known: Vec<Arc<Destination>> = lock(&self.known).values().cloned().collect();
+        for destination in known {
+            let whole = lock(&destination.limits).whole;
+            destination.limit(whole, nodes);
+        }
     }
 
     /// Forgets the health of all hosts and closes idle connections, because the settings may have
@@ -206,8 +221,8 @@ impl Destinations {
             let is_idle = idle.is_empty() && Arc::strong_count(destination) == 1;
             drop(idle);
             // After a minute nothing is left that its rate would remember.
-            let is_counted =
-                destination.rate.is_some() && lock(&destination.used_at).elapsed() < RATE_PERIOD;
+            let has_rate = lock(&destination.rate).is_some();
+            let is_counted = has_rate && lock(&destination.used_at).elapsed() < RATE_PERIOD;
             !is_idle || is_counted
         });
         let mut health_by_hosts = lock(&self.health_by_hosts);
@@ -222,17 +237,17 @@ impl Destinations {
         drop(closed);
     }
 
-    /// The destination of that name; a new one where the bounds have changed.
+    /// The destination of that name, which keeps to these limits together with the other nodes from now on.
     #[must_use]
     pub fn get(&self, name: &str, limits: Limits) -> Arc<Destination> {
-        let limits = limits.among(self.nodes.load(Ordering::Relaxed));
+        let nodes = self.nodes.load(Ordering::Relaxed);
         let mut known = lock(&self.known);
-        if let Some(destination) = known.get(name)
-            && destination.limits == limits
-        {
-            return Arc::clone(destination);
+        if let Some(destination) = known.get(name).cloned() {
+            drop(known);
+            destination.limit(limits, nodes);
+            return destination;
         }
-        let made = Arc::new(Destination::new(name.to_owned(), limits));
+        let made = Arc::new(Destination::new(name.to_owned(), limits, nodes));
         known.insert(name.to_owned(), Arc::clone(&made));
         made
     }
@@ -250,29 +265,50 @@ impl Destinations {
 }
 
 impl Destination {
-    fn new(name: String, limits: Limits) -> Self {
+    fn new(name: String, whole: Limits, nodes: u32) -> Self {
+        let part = whole.among(nodes);
         Self {
             name,
-            limits,
-            connections: Arc::new(Semaphore::new(connections(limits))),
-            slots: Arc::new(Semaphore::new(slots(limits))),
+            limits: Mutex::new(Divided { whole, part }),
+            connections: Arc::new(Capacity::new(connections(part))),
+            slots: Arc::new(Capacity::new(slots(part))),
             large: Arc::new(Semaphore::new(MAX_LARGE_MESSAGES)),
-            rate: limits.per_minute.map(|it| RateLimiter::direct(Quota::per_minute(it))),
+            rate: Mutex::new(rate(part)),
             rate_used_up: Mutex::default(),
             idle: Mutex::default(),
             used_at: Mutex::new(Instant::now()),
         }
     }
 
-    fn slot(&self, shortened: usize) -> Option<OwnedSemaphorePermit> {
+    /// Keeps to these limits together with the other nodes from now on. Idle connections that are too many are closed.
+    fn limit(&self, whole: Limits, nodes: u32) {
+        let new = Divided { whole, part: whole.among(nodes) };
+        let mut limits = lock(&self.limits);
+        if *limits == new {
+            return;
+        }
+        *limits = new;
+        self.connections.resize(connections(new.part));
+        self.slots.resize(slots(new.part));
+        *lock(&self.rate) = rate(new.part);
+        *lock(&self.rate_used_up) = None;
+        drop(limits);
+        let room = self.connections.most().saturating_sub(self.connections.used());
+        let mut idle = lock(&self.idle);
+        let surplus = idle.len().saturating_sub(room);
+        let closed: Vec<IdleSession> = idle.drain(..surplus).collect();
+        drop(idle);
+        // Sessions are dropped here, outside the lock: the connection is closed without a QUIT.
+        drop(closed);
+    }
+
+    fn slot(&self, shortened: usize) -> Option<CapacityPermit> {
         let has_room = self.free_slots(shortened) > 0;
-        has_room.then(|| Arc::clone(&self.slots).try_acquire_owned().ok()).flatten()
+        has_room.then(|| self.slots.try_acquire()).flatten()
     }
 
     fn free_slots(&self, shortened: usize) -> usize {
-        let all = slots(self.limits);
-        let taken = all.saturating_sub(self.slots.available_permits());
-        all.div_ceil(shortened).saturating_sub(taken)
+        self.slots.most().div_ceil(shortened).saturating_sub(self.slots.used())
     }
 
     /// Counts a message against the rate; the caller has everything else that the message needs.
@@ -285,7 +321,8 @@ impl Destination {
                 lock(&self.rate_used_up).and_then(|it| it.checked_duration_since(Instant::now()));
             return until.map_or(Ok(()), Err);
         }
-        if let Some(Err(not_until)) = self.rate.as_ref().map(RateLimiter::check) {
+        let rate = lock(&self.rate).clone();
+        if let Some(Err(not_until)) = rate.as_deref().map(RateLimiter::check) {
             use governor::clock::Clock as _;
             let wait = not_until.wait_time_from(governor::clock::DefaultClock::default().now());
             let wait = wait.max(Duration::from_millis(1));
@@ -298,8 +335,7 @@ impl Destination {
 
     /// Waits for a connection to be free.
     pub async fn connection_permit(&self) -> ConnectionPermit {
-        // The semaphore is never closed.
-        ConnectionPermit { _permit: Arc::clone(&self.connections).acquire_owned().await.ok() }
+        ConnectionPermit { _permit: self.connections.acquire().await }
     }
 
     #[must_use]
@@ -323,21 +359,20 @@ impl Destination {
     /// idle and busy ones together stay within the bound.
     #[must_use]
     pub fn idle_to_close(&self) -> Option<Session> {
-        let most = connections(self.limits);
-        let used = most.saturating_sub(self.connections.available_permits());
+        let used = self.connections.used();
         let mut idle = lock(&self.idle);
-        let is_full = !idle.is_empty() && idle.len() + used > most;
+        let is_full = !idle.is_empty() && idle.len() + used > self.connections.most();
         is_full.then(|| idle.remove(0).session)
     }
 
     /// Keeps a connection for the next message; answers it where it has carried its share or there
     /// are enough.
     pub fn keep_idle(&self, key: String, session: Session) -> Option<Session> {
-        if session.sent() >= self.limits.messages_per_connection {
+        if session.sent() >= lock(&self.limits).part.messages_per_connection {
             return Some(session);
         }
         let mut idle = lock(&self.idle);
-        if idle.len() >= connections(self.limits) {
+        if idle.len() >= self.connections.most() {
             return Some(session);
         }
         idle.push(IdleSession { key, session, since: Instant::now() });
@@ -353,6 +388,10 @@ impl IdleSession {
 
 fn connections(limits: Limits) -> usize {
     usize::try_from(limits.connections.max(1)).unwrap_or(1)
+}
+
+fn rate(limits: Limits) -> Option<Arc<DefaultDirectRateLimiter>> {
+    limits.per_minute.map(|it| Arc::new(RateLimiter::direct(Quota::per_minute(it))))
 }
 
 /// As many messages wait for a connection as there are connections.

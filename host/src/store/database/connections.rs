@@ -104,6 +104,12 @@ impl Database {
         self.begin(name).await?.rollback().await
     }
 
+    /// Refuses where the database has not been reachable for some time, as everything that is begun now would be.
+    pub fn look(&self, name: &'static str) -> Result<(), StoreError> {
+        let looked = self.revisions.server().map_or(Ok(()), Server::look);
+        looked.map_err(StoreError::during(name))
+    }
+
     /// Begins a transaction that only reads: all of its statements see one state of the database.
     pub async fn snapshot(&self, name: &'static str) -> Result<Tx, StoreError> {
         let begun = match &self.readers.pool {

@@ -30,6 +30,22 @@ async fn requests_that_wait_together_share_one_look() {
 }
 
 #[tokio::test]
+async fn one_look_that_fails_answers_all_who_wait_for_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let facts = facts(&directory).await;
+    let ended = facts.looks.ended.lock().await;
+    let all = join_all((0..64).map(|_| facts.current()));
+    let (snapshots, ()) = tokio::join!(all, async {
+        facts.store.close().await;
+        drop(ended);
+    });
+    assert!(snapshots.iter().all(Result::is_err));
+    assert_eq!(facts.looks.begun.load(Ordering::SeqCst), 1);
+    assert!(facts.current().await.is_err());
+    assert_eq!(facts.looks.begun.load(Ordering::SeqCst), 2, "who asks later is not told the same");
+}
+
+#[tokio::test]
 async fn a_change_of_another_process_is_in_the_facts_that_are_asked_for_next() {
     let directory = tempfile::tempdir().expect("a directory");
     let facts = facts(&directory).await;

@@ -61,6 +61,29 @@ async fn a_line_is_bounded_and_its_turns_are_the_connections() {
     assert!(slot(take(&destinations, limits(2), NOW)).is_some());
 }
 
+#[tokio::test]
+async fn connections_that_are_open_count_when_nodes_come_and_go() {
+    let destinations = Destinations::default();
+    let first = slot(take(&destinations, limits(4), NOW)).expect("a place");
+    let destination = Arc::clone(&first.destination);
+    let mut open = Vec::new();
+    for _ in 0..4 {
+        open.push(destination.connection_permit().await);
+    }
+    destinations.divide_among(2);
+    open.truncate(2);
+    assert!(destination.connection_permit().now_or_never().is_none(), "two of two are open");
+    open.truncate(1);
+    let again = destination.connection_permit().now_or_never();
+    assert!(again.is_some());
+    destinations.divide_among(1);
+    let more: Vec<ConnectionPermit> =
+        (0..9).filter_map(|_| destination.connection_permit().now_or_never()).collect();
+    assert_eq!(more.len(), 2, "four together");
+    let same = slot(take(&destinations, limits(4), NOW)).expect("a place");
+    assert!(Arc::ptr_eq(&same.destination, &destination));
+}
+
 #[test]
 fn rests_grow_to_their_bound_and_one_probe_ends_them() {
     let destinations = Destinations::default();

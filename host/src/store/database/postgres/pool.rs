@@ -76,7 +76,11 @@ impl Server {
         self.look()?;
         let begin = || self.primary.unless_given_up(self.pool.begin_with(statement));
         match begin().await {
-            Err(error) if is_lost(&error) => Ok(begin().await?),
+            Err(error) if is_lost(&error) => {
+                // Perhaps because the primary was given up: then there is no other connection to wait for.
+                self.look()?;
+                Ok(begin().await?)
+            }
             first => Ok(first?),
         }
     }
@@ -85,7 +89,8 @@ impl Server {
         self.pool.close().await;
     }
 
-    fn look(&self) -> Result<(), DriverError> {
+    /// Refuses where no host has been a primary for some time.
+    pub fn look(&self) -> Result<(), DriverError> {
         if self.primary.is_missing() { Err(DriverError::NoPrimary) } else { Ok(()) }
     }
 }
