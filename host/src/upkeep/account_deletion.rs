@@ -261,5 +261,11 @@ impl Place {
     const START: Self = Self { refusal: DecisionId::MIN, event: 0 };
 }
 
+/// Goes on once with every deletion that was ordered, without a sandbox inbox.
 #[cfg(test)]
-mod tests;
+pub async fn once(store: &Store) {
+    let (clock, stop) = (Clock::system(), CancellationToken::new());
+    let drop_mail = |_: Vec<SandboxMail>| std::future::ready(Ok(()));
+    let deletion = Deletion { store, clock: &clock, drop_mail: &drop_mail, stop: &stop };
+    deletion.round(&mut BTreeMap::new()).await.expect("no deletion fails");
+}
