@@ -265,7 +265,7 @@ impl Place {
 #[cfg(test)]
 pub async fn once(store: &Store) {
     let (clock, stop) = (Clock::system(), CancellationToken::new());
-    let drop_mail = |_: Vec<SandboxMail>| std::future::ready(Ok(()));
+    let drop_mail = |_: Vec<SandboxMail>| std::future::ready(Ok::<(), InboxFailure>(()));
     let deletion = Deletion { store, clock: &clock, drop_mail: &drop_mail, stop: &stop };
     deletion.round(&mut BTreeMap::new()).await.expect("no deletion fails");
 }

@@ -39,8 +39,7 @@ struct AccountLine {
     id: String,
     name: String,
     plan: String,
-    is_suspended: bool,
-    is_deleting: bool,
+    state: AccountState,
     is_empty: bool,
     balance: String,
     month: String,
@@ -127,8 +126,7 @@ impl AccountLine {
             id: account.id.to_string(),
             name: account.name.clone(),
             plan: account.plan.name.clone(),
-            is_suspended: account.state == AccountState::Suspended,
-            is_deleting: account.state == AccountState::Deleting,
+            state: account.state,
             is_empty: row.balance.0 <= 0,
             balance: number(row.balance.0),
             month: number(i64::try_from(row.sent_month).unwrap_or(i64::MAX)),
@@ -136,6 +134,14 @@ impl AccountLine {
             is_risky: accounts::is_risky(sent),
             since: When::of(account.created_at, now),
         }
+    }
+
+    fn is_suspended(&self) -> bool {
+        self.state == AccountState::Suspended
+    }
+
+    fn is_deleting(&self) -> bool {
+        self.state == AccountState::Deleting
     }
 }
 

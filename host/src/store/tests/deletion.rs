@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::account::plan::Plan;
+use crate::id::Identifier;
 use crate::management::accounts::{self, AccountChange, AccountError};
 use crate::store::database::digits;
 use crate::upkeep::account_deletion::once;
