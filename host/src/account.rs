@@ -26,7 +26,7 @@ pub struct Account {
     pub name: String,
     /// What it may send.
     pub plan: Plan,
-    /// Active, or suspended by the operator.
+    /// Active, suspended by the operator, or being deleted.
     pub state: AccountState,
     /// The sender where neither the request nor the template names one.
     pub sender: Option<EmailAddress>,
@@ -66,6 +66,8 @@ pub enum AccountState {
     Active,
     /// The operator has suspended it: its keys are refused, and its queued mail waits. No plugin can lift that.
     Suspended,
+    /// The operator has ordered its deletion, which nobody can stop: nothing of it is sent, shown or changed any more.
+    Deleting,
 }
 
 impl AccountState {
@@ -75,11 +77,19 @@ impl AccountState {
         match self {
             Self::Active => "active",
             Self::Suspended => "suspended",
+            Self::Deleting => "deleting",
         }
+    }
+
+    /// The state of that word in the database.
+    #[must_use]
+    pub fn from_name(word: &str) -> Option<Self> {
+        let known = [Self::Active, Self::Suspended, Self::Deleting];
+        known.into_iter().find(|it| it.as_str() == word)
     }
 }
 
-/// A word that is no state of an account.
+/// A word that is no state which an account can be given: what is being deleted got there by an order of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be active or suspended")]
 pub struct UnknownState;
@@ -88,7 +98,7 @@ impl FromStr for AccountState {
     type Err = UnknownState;
 
     fn from_str(word: &str) -> Result<Self, UnknownState> {
-        let known = [Self::Active, Self::Suspended].into_iter();
-        known.clone().find(|it| it.as_str() == word).ok_or(UnknownState)
+        let given = [Self::Active, Self::Suspended].into_iter();
+        given.clone().find(|it| it.as_str() == word).ok_or(UnknownState)
     }
 }

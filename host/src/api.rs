@@ -100,7 +100,10 @@ fn routes(api: &Api) -> Router<Api> {
     templates::routes(Router::new())
         .route("/v1/account", get(accounts::show_own).patch(accounts::change_own))
         .route("/v1/accounts", get(accounts::list).post(accounts::create))
-        .route("/v1/accounts/{account}", get(accounts::show).patch(accounts::change))
+        .route(
+            "/v1/accounts/{account}",
+            get(accounts::show).patch(accounts::change).delete(accounts::delete),
+        )
         .route("/v1/plans", get(plans::list))
         .route("/v1/users", get(users::list).post(users::invite))
         .route("/v1/users/{user}", get(users::show).delete(users::remove))

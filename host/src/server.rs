@@ -1,5 +1,6 @@
 //! From a configuration to a running server, and back.
 
+mod account_deletions;
 mod acme;
 pub mod backup;
 mod bounces;

@@ -11,6 +11,7 @@ mod cancel;
 mod commit;
 mod database;
 mod decisions;
+mod deletion;
 mod delivery_hold;
 mod domain_checks;
 mod domain_keys;
@@ -83,6 +84,7 @@ pub use cancel::Cancellation;
 pub use decisions::{
     DecisionFilter, DecisionPage, DecisionRef, DecisionRow, InvalidDecisionRef, RefusalRecord,
 };
+pub use deletion::{CanceledOf, DeletedMessages, SandboxMail};
 pub use delivery_hold::HeldMessage;
 pub use domain_checks::{CheckRow, Checked, DomainDetails, OtherDomains, Responsiveness};
 pub use domain_keys::{PublishedKey, SealedKey, SigningKeys};

@@ -12,7 +12,7 @@ use zip::ZipArchive;
 use crate::fixture::message;
 
 /// The files of a zip file.
-fn files(path: &Path) -> BTreeMap<String, String> {
+pub fn files(path: &Path) -> BTreeMap<String, String> {
     let mut zip = ZipArchive::new(File::open(path).expect("there")).expect("a zip file");
     let mut files = BTreeMap::new();
     for index in 0..zip.len() {

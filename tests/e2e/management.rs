@@ -3,6 +3,7 @@
 mod accounts;
 mod audit;
 mod credits;
+mod deletion;
 mod keys;
 mod queue;
 mod team;

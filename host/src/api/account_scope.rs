@@ -10,6 +10,7 @@ use super::problem::{Code, Problem};
 use super::query;
 use super::shapes::AccountQuery;
 use super::state::Api;
+use crate::account::AccountState;
 use crate::fair_share::ShareOwner;
 use crate::id::AccountId;
 use crate::journey::accept::refusal::Refusal;
@@ -109,7 +110,11 @@ impl FromRequestParts<Api> for AccountScope {
         };
         let operator = Operator::from_request_parts(parts, api).await?;
         let found = api.store.account(account, api.clock.now()).await;
-        found.map_err(|error| refused(&error))?;
+        let found = found.map_err(|error| refused(&error))?;
+        if found.account.state == AccountState::Deleting {
+            let message = format!("the account {account} is being deleted");
+            return Err(Problem::new(Code::NotFound, message));
+        }
         Ok(Self { account, by: By::Operator(operator) })
     }
 }

@@ -135,6 +135,26 @@ pub async fn change(
     changed(&api, fields, (caller, id), change, &named).await
 }
 
+/// Deletes a suspended account with all that is its own; nobody can undo it.
+///
+/// From the answer on nothing of the account is sent, shown or changed. What waits in its queue is canceled and refunded,
+/// and all of its rows are removed in the background, also over a restart. `GET` shows the account in the state
+/// `deleting` until it is gone, and is then 404. An active account is 409: suspend it first.
+#[utoipa::path(delete, path = "/v1/accounts/{account}", operation_id = "delete_account", tag = "accounts",
+    security(("apiKey" = [])),
+    params(("account" = String, Path, description = "`acc_…`")),
+    responses((status = 202, description = "The account, which is being deleted", body = Account),
+              super::shapes::DeletionRefusals))]
+pub async fn delete(
+    _: Operator,
+    State(api): State<Api>,
+    Path(account): Path<String>,
+) -> Result<(StatusCode, Json<Account>), Problem> {
+    let row = accounts::delete(&api.store, id(&account)?, api.clock.now()).await;
+    let row = row.map_err(|error| refused(&error))?;
+    Ok((StatusCode::ACCEPTED, Json(with_sent_lately(&api, row).await?)))
+}
+
 /// The account of the key.
 #[utoipa::path(get, path = "/v1/account", operation_id = "show_own_account", tag = "accounts",
     security(("apiKey" = [])),
@@ -241,7 +261,10 @@ fn field(error: &AccountError) -> Option<&'static str> {
         AccountError::UnknownPlan { .. } => Some("plan"),
         AccountError::SenderNotVerified(_) => Some("sender"),
         AccountError::CreditsLow => Some("creditsLow"),
-        AccountError::OwnAccount | AccountError::Store(_) => None,
+        AccountError::OwnAccount
+        | AccountError::NotSuspended
+        | AccountError::BeingDeleted
+        | AccountError::Store(_) => None,
     }
 }
 
@@ -256,6 +279,8 @@ fn words(error: &AccountError) -> String {
         | AccountError::CreditsLow
         | AccountError::SenderNotVerified(_)
         | AccountError::OwnAccount
+        | AccountError::NotSuspended
+        | AccountError::BeingDeleted
         | AccountError::Store(_) => error.to_string(),
     }
 }
@@ -263,7 +288,10 @@ fn words(error: &AccountError) -> String {
 fn refused(error: &AccountError) -> Problem {
     match (error, field(error)) {
         (AccountError::Store(error), _) => store_refused(error),
-        (AccountError::OwnAccount, _) => Problem::new(Code::Conflict, error.to_string()),
+        (
+            AccountError::OwnAccount | AccountError::NotSuspended | AccountError::BeingDeleted,
+            _,
+        ) => Problem::new(Code::Conflict, error.to_string()),
         (_, field) => Refusal::fault(field.unwrap_or_default(), "invalid", words(error)).into(),
     }
 }

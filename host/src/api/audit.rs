@@ -27,6 +27,8 @@ const TEST: &str = "/v1/templates/{slug}/test";
 const PLUGINS: &str = "/v1/plugins";
 /// What belongs to the server, whoever's key changes it.
 const OF_SERVER: [&str; 4] = [PLUGINS, "/v1/queue", "/v1/users", "/v1/maintenance"];
+/// It stays in the log of the server: what the log has of an account goes with the account.
+const DELETION: &str = "delete_account";
 
 /// The operations by method and path.
 static OPERATIONS: LazyLock<HashMap<(String, String), String>> = LazyLock::new(operations);
@@ -77,6 +79,7 @@ pub async fn changes(
     let of_key = key.filter(|_| !OF_SERVER.iter().any(|it| path.starts_with(it)));
     let named = asked.or(of_path.and_then(|it| it.parse().ok())).or(told);
     let account = named.or(of_key.map(|(_, account)| account));
+    let account = account.filter(|_| action.as_str() != DELETION);
     let name = match key {
         Some((key, _)) => api.store.key(key).await.ok().flatten().map(|it| it.name),
         None => None,

@@ -34,6 +34,7 @@ use crate::webhooks::body::WebhookEvent;
         super::accounts::create,
         super::accounts::show,
         super::accounts::change,
+        super::accounts::delete,
         super::plans::list,
         super::users::list,
         super::users::invite,

@@ -40,6 +40,7 @@ pub use key::{Key, KeyPage, NewKey};
 pub use maintenance::{ChangeMaintenance, Maintenance};
 pub use management::{
     ChangeAccount, ChangeKey, ChangeOwnAccount, CreateAccount, CreateGrant, CreateKey,
+    GivenAccountState,
 };
 pub use message::{Attempt, AttemptList, Event, EventList, Message, MessagePage, MessageSummary};
 pub use node::{Node, NodeList};
@@ -56,10 +57,10 @@ pub use reference::{
     PluginSettings, SlotRef,
 };
 pub use refusals::{
-    AuthorReadRefusals, AuthorRefusals, BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals,
-    MaintenanceRefusals, OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals,
-    RemoveUserRefusals, ResendRefusals, SettingsRefusals, StateRefusals, TeamRefusals,
-    TestRecipientRefusals, UserRefusals,
+    AuthorReadRefusals, AuthorRefusals, BrandRefusals, ChangeRefusals, DeletionRefusals,
+    GrantRefusals, KeyRefusals, MaintenanceRefusals, OperatorChangeRefusals, OperatorReadRefusals,
+    ReadRefusals, Refusals, RemoveUserRefusals, ResendRefusals, SettingsRefusals, StateRefusals,
+    TeamRefusals, TestRecipientRefusals, UserRefusals,
 };
 pub use request::{
     AccountQuery, AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,

@@ -18,9 +18,11 @@ use crate::id::AccountId;
 use crate::management::Change;
 use crate::management::accounts::{self, AccountChange, NewAccount, PlanChoice};
 use crate::message::address::EmailAddress;
+use crate::people::MAX_MEMBERS;
+use crate::plural::plural;
 use crate::store::AccountRow;
 
-/// Open, list, show and change accounts.
+/// Open, list, show, change and delete accounts.
 #[derive(Debug, Subcommand)]
 pub enum AccountCommand {
     /// Open an account with a balance of 0
@@ -98,6 +100,19 @@ pub enum AccountCommand {
         #[command(flatten)]
         target: Target,
     },
+    /// Delete a suspended account with all that is its own: mail, keys, domains, templates, people. Nobody can undo it
+    #[command(after_help = "The account is suspended first, with `waxwing account deactivate`. A running server deletes it in \
+                            the background, also over a restart; `waxwing account show` shows it until it is gone.
+Backups that were made before still have it.")]
+    Delete {
+        /// `acc_…`
+        id: AccountId,
+        /// You mean it; without this the command deletes nothing and says what it would delete
+        #[arg(long)]
+        yes: bool,
+        #[command(flatten)]
+        target: Target,
+    },
 }
 
 /// A number of credits, or `default`.
@@ -172,7 +187,45 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
             let state = Some(AccountState::Active);
             change(id, &target, AccountChange { state, ..AccountChange::default() }).await
         }
+        AccountCommand::Delete { id, yes: true, target } => delete(id, &target).await,
+        AccountCommand::Delete { id, yes: false, target } => {
+            Err(would_delete(id, &target.open().await?).await?)
+        }
     }
+}
+
+async fn delete(id: AccountId, target: &Target) -> Result<(), CliError> {
+    let opened = target.open().await?;
+    let now = opened.clock.now();
+    let row = accounts::delete(&opened.store, id, now).await?;
+    let rows = accounts::with_sent_lately(&opened.store, vec![row], now).await?;
+    for (row, sent) in rows {
+        let value = json!(shapes::Account::new(row, sent));
+        target.output.one(&value, || {
+            let line = line(&value);
+            format!(
+                "{line}\na running server deletes it in the background; `waxwing account show {id}` shows it until it is gone"
+            )
+        });
+    }
+    Ok(())
+}
+
+/// What is said instead of a deletion that nobody has confirmed.
+async fn would_delete(id: AccountId, opened: &Opened) -> Result<CliError, CliError> {
+    let row = opened.store.account(id, opened.clock.now()).await?;
+    let people = opened.store.members(id, None, MAX_MEMBERS).await?.len();
+    let sent = row.sent_month;
+    Ok(CliError::Usage(format!(
+        "nothing was deleted: `{}` ({id}) is {}, sent {sent} {} in the last 30 days, and has {people} {} and a balance of \
+         {}. All of it would be gone for ever; `waxwing export --account {id} --to FILE` keeps a copy. To delete it, add \
+         --yes",
+        row.account.name,
+        row.account.state.as_str(),
+        plural(sent, "message", "messages"),
+        plural(people, "person", "people"),
+        row.balance.0,
+    )))
 }
 
 fn choice(plan: Plan, own_plan: bool) -> PlanChoice {

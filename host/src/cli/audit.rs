@@ -13,14 +13,17 @@ use super::output;
 use crate::id::AccountId;
 use crate::store::{ActorId, AuditRow};
 
+/// It stays in the log of the server: what the log has of an account goes with the account.
+const DELETION: &str = "delete_account";
 /// Commands that change something, with the operation of the API that does the same where there is one; and one that
 /// takes all of an account away with it.
-const CHANGES: [(&str, &str); 41] = [
+const CHANGES: [(&str, &str); 42] = [
     ("account create", "create_account"),
     ("account update", "change_account"),
     ("account brand", "change_brand"),
     ("account deactivate", "change_account"),
     ("account activate", "change_account"),
+    ("account delete", DELETION),
     ("user add", "invite_user"),
     ("user reset", "make_reset_link"),
     ("user role", "give_role"),
@@ -174,9 +177,10 @@ impl Change {
     pub async fn record(self) -> Result<(), CliError> {
         let opened = self.target.open().await?;
         let (id, account) = output::told();
+        let account = self.account.or(account.and_then(|it| it.parse().ok()));
         let row = AuditRow {
             at: opened.clock.now(),
-            account: self.account.or(account.and_then(|it| it.parse().ok())),
+            account: account.filter(|_| self.action != DELETION),
             actor: ActorId::CommandLine,
             acting: false,
             actor_name: None,

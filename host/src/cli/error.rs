@@ -74,7 +74,7 @@ pub enum CliError {
     PluginCommand(#[from] super::plugin::PluginCommandError),
     #[error(transparent)]
     Online(#[from] super::plugin::OnlineError),
-    #[error("{error}{}", own_plan(error))]
+    #[error("{error}{}", advice(error))]
     Account {
         #[from]
         error: AccountError,
@@ -124,16 +124,18 @@ impl CliError {
     }
 }
 
-/// What to do about a plan that is not known, in words of the command line.
-fn own_plan(error: &AccountError) -> &'static str {
+/// What to do about a plan that is not known, or an account that is active, in words of the command line.
+fn advice(error: &AccountError) -> &'static str {
     match error {
         AccountError::UnknownPlan { .. } => {
             ". If your own plan policy has a plan of this name, add --own-plan"
         }
+        AccountError::NotSuspended => " (`waxwing account deactivate`)",
         AccountError::Name
         | AccountError::CreditsLow
         | AccountError::SenderNotVerified(_)
         | AccountError::OwnAccount
+        | AccountError::BeingDeleted
         | AccountError::Store(_) => "",
     }
 }

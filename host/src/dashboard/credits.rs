@@ -123,7 +123,9 @@ pub async fn change_threshold(
             error @ (AccountError::Name
             | AccountError::UnknownPlan { .. }
             | AccountError::SenderNotVerified(_)
-            | AccountError::OwnAccount),
+            | AccountError::OwnAccount
+            | AccountError::NotSuspended
+            | AccountError::BeingDeleted),
         ) => Err(Failure::Invalid(sentence(&error.to_string()))),
     }
 }

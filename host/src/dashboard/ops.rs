@@ -1,6 +1,7 @@
 //! Pages of whoever runs the server. For everybody else they are not there: [`Operating`] stands before each handler,
 //! as [`crate::api::operator::Operator`] does in the API.
 
+mod account_deletion;
 mod accounts;
 mod decisions;
 mod health;
@@ -30,6 +31,10 @@ pub fn router() -> Router<Dashboard> {
         .route("/ops/accounts/{id}/plan", post(accounts::change_plan))
         .route("/ops/accounts/{id}/suspend", get(accounts::confirm).post(accounts::suspend))
         .route("/ops/accounts/{id}/resume", post(accounts::resume))
+        .route(
+            "/ops/accounts/{id}/delete",
+            get(account_deletion::confirm).post(account_deletion::delete),
+        )
         .route("/ops/accounts/{id}/act", post(acting::begin))
         .route("/ops/audit", get(audit::of_server))
         .route("/ops/plans", get(accounts::plans))

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use super::InboxError;
-use crate::store::{MailBounds, NewMail, Store};
+use crate::store::{MailBounds, NewMail, SandboxMail, Store};
 use file::InboxFile;
 pub use quota::Bounds;
 pub use row::{Arrival, InvalidMailId, MailId, StoredMessage, Summary};
@@ -110,6 +110,17 @@ impl InboxStore {
         match &self.place {
             Place::File(file) => file.get(id).await,
             Place::Shared(store, _) => Ok(store.mail(id.number()).await?.map(StoredMessage::from)),
+        }
+    }
+
+    /// Deletes the copies of messages that were sent, where they are still there.
+    ///
+    /// # Errors
+    /// The file or the database failed; some may be gone.
+    pub async fn delete_sent(&self, mails: &[SandboxMail]) -> Result<(), InboxError> {
+        match &self.place {
+            Place::File(file) => file.delete_sent(mails).await,
+            Place::Shared(store) => Ok(store.drop_mail(mails).await?),
         }
     }
 

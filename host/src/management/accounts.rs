@@ -94,6 +94,13 @@ pub enum AccountError {
          use another account's key, or `waxwing account deactivate`"
     )]
     OwnAccount,
+    #[error(
+        "the account is active, and only a suspended one is deleted, because nobody can undo that: suspend the account \
+         first, and see whom it stops"
+    )]
+    NotSuspended,
+    #[error("the account is being deleted; nothing of it can be changed any more")]
+    BeingDeleted,
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -185,11 +192,41 @@ pub async fn change(
         return Err(AccountError::OwnAccount);
     }
     let is_activated = change.state == Some(AccountState::Active);
-    let row = store.change_account(id, now, |account| change.clone().of(account)).await?;
+    let row = store
+        .change_account(id, now, |account| match account.state {
+            AccountState::Active | AccountState::Suspended => change.clone().of(account),
+            AccountState::Deleting => account,
+        })
+        .await?;
+    if row.account.state == AccountState::Deleting {
+        return Err(AccountError::BeingDeleted);
+    }
     if is_activated {
         store.requeue_of_account(id).await?;
     }
     Ok(row)
+}
+
+/// Orders the deletion of a suspended account with all that is its own. From now on nothing of it is sent, shown or
+/// changed; `upkeep/account_deletion` does the work, also after a restart. A second order changes nothing.
+///
+/// # Errors
+/// The account is active, there is no such account, or the database failed.
+pub async fn delete(
+    store: &Store,
+    id: AccountId,
+    now: Timestamp,
+) -> Result<AccountRow, AccountError> {
+    let row = store
+        .change_account(id, now, |account| match account.state {
+            AccountState::Suspended => Account { state: AccountState::Deleting, ..account },
+            AccountState::Active | AccountState::Deleting => account,
+        })
+        .await?;
+    match row.account.state {
+        AccountState::Deleting => Ok(row),
+        AccountState::Active | AccountState::Suspended => Err(AccountError::NotSuspended),
+    }
 }
 
 /// Whether an account may send by that address when nobody names another one.

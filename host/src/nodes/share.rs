@@ -24,6 +24,8 @@ pub enum Job {
     Retention,
     /// Events become deliveries to webhooks.
     WebhookEvents,
+    /// Accounts whose deletion was ordered are deleted.
+    AccountDeletions,
     /// Alerts are sent about health checks of the database that all nodes share.
     HealthAlerts,
 }
@@ -64,6 +66,7 @@ impl Share {
             Job::DomainChecks => "domain checks",
             Job::Retention => "retention",
             Job::WebhookEvents => "webhook events",
+            Job::AccountDeletions => "account deletions",
             Job::HealthAlerts => "health alerts",
         };
         Self::of(b"job", name.as_bytes())

@@ -34,8 +34,10 @@ impl People {
         if !person.is_verified(now) {
             return Err(ActingError::StepUp);
         }
-        // For its message.
-        self.store.account(account, now).await?;
+        // For its message. Nobody works in an account that is being deleted.
+        if self.store.account(account, now).await?.account.state == AccountState::Deleting {
+            return Err(StoreError::Missing { noun: "account", name: account.to_string() }.into());
+        }
         // Before it begins: what is done as an account is never without its beginning.
         self.record_acted(person, (account, "act_as"), from).await;
         Ok(self.store.change_session_acting(person.session.id, Some(account)).await?)
@@ -53,7 +55,7 @@ impl People {
         Ok(Some(account))
     }
 
-    /// The account that an operator acts as; none for everybody else, and where it is gone.
+    /// The account that an operator acts as; none for everybody else, and where it is gone or being deleted.
     pub(super) async fn acted(
         &self,
         user: &PersonRow,
@@ -62,6 +64,7 @@ impl People {
     ) -> Result<Option<Membership>, StoreError> {
         let Some(account) = acting_as.filter(|_| user.is_operator) else { return Ok(None) };
         let row = match self.store.account(account, now).await {
+            Ok(row) if row.account.state == AccountState::Deleting => return Ok(None),
             Ok(row) => row.account,
             Err(error) if error.is_not_found() => return Ok(None),
             Err(error) => return Err(error),

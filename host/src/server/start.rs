@@ -19,8 +19,9 @@ use super::reload::Reloader;
 use super::start_error::StartError;
 use super::tasks::{Tasks, once};
 use super::{
-    acme, backup, bounces, cli_settings, dashboard, delivery, descriptors, health, http,
-    maintenance, master_key, plugins, relay, service_manager, shared_plugins, smtp, webhooks,
+    account_deletions, acme, backup, bounces, cli_settings, dashboard, delivery, descriptors,
+    health, http, maintenance, master_key, plugins, relay, service_manager, shared_plugins, smtp,
+    webhooks,
 };
 use crate::api::client_address::{Forwarding, TrustedProxies};
 use crate::api::control_token::ControlToken;
@@ -208,6 +209,8 @@ async fn start_parts(
     let (retention, of) = (retention(config), (store.clone(), clock.clone()));
     let retain = move |stop| retention.run(of.0.clone(), of.1.clone(), stop);
     core.start("retention", once(membership, Job::Retention, &stop_core, retain));
+    let tasks = (&core, &stop_core);
+    account_deletions::start((&store, &clock), &inbox_store, membership, tasks);
     let parts = (Arc::clone(&limits.rate_limits), routes.admission(), Arc::clone(&wake));
     core.start("share limits", share_limits(Arc::clone(membership), parts, stop_core.clone()));
     core.start("watchdog", service_manager::watchdog(stop_core.clone()));

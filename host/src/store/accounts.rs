@@ -373,12 +373,13 @@ pub async fn add_entry(
     }
 }
 
-/// The balance of an account.
+/// The balance of an account to which credits are added.
 ///
 /// # Errors
-/// The database failed, or there is no such account.
+/// The database failed, there is no such account, or it is being deleted.
 pub async fn balance(tx: &mut Tx, account: AccountId) -> Result<Credits, StoreError> {
-    let row = sql("-- balance\nSELECT balance FROM accounts WHERE id = $1");
+    let row = sql("-- balance
+         SELECT balance FROM accounts WHERE id = $1 AND state <> 'deleting'");
     let row = row.bind(account).optional(tx).await?;
     let missing = || StoreError::Missing { noun: "account", name: account.to_string() };
     Ok(Credits(column(&row.ok_or_else(missing)?, "balance")?))
@@ -449,9 +450,7 @@ const ACCOUNT: &str = "-- account
 
 /// Reads a row of [`ACCOUNT`].
 pub fn account_row(row: &Row) -> Result<AccountRow, StoreError> {
-    let state: String = column(row, "state")?;
-    let state: AccountState =
-        state.parse().map_err(|_| inconsistent("accounts", "state", &state))?;
+    let state = word(row, "accounts", "state", AccountState::from_name)?;
     let sender: Option<String> = column(row, "sender")?;
     let sender = sender
         .map(|text| {

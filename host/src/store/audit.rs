@@ -1,7 +1,7 @@
 //! Who has changed what, from where. Append-only, held so by triggers.
 
 use super::Store;
-use super::database::{Row, column, inconsistent, moment, sql};
+use super::database::{Row, Statement, column, inconsistent, moment, sql};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, KeyId, UserId};
 use crate::store::StoreError;
@@ -53,25 +53,7 @@ impl ActorId {
 impl Store {
     /// Writes a change down.
     pub async fn record_audit(&self, row: &AuditRow) -> Result<(), StoreError> {
-        let statement = sql("-- record_audit
-             INSERT INTO audit (created_at, account_id, actor, actor_name, action, subject, ip, acting, actor_id)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)")
-        .bind(row.at.millis())
-        .bind(row.account)
-        .bind(row.actor.as_str())
-        .bind(row.actor_name.clone())
-        .bind(&row.action)
-        .bind(row.subject.clone())
-        .bind(row.ip.clone())
-        .bind(row.acting);
-        let statement = match row.actor {
-            ActorId::User(id) => statement.bind(id),
-            ActorId::Key(id) => statement.bind(id),
-            ActorId::ControlToken | ActorId::CommandLine | ActorId::Server => {
-                statement.bind(None::<UserId>)
-            }
-        };
-        statement.run(&self.db.writer).await.map(|_| ())
+        insert_audit(row).run(&self.db.writer).await.map(|_| ())
     }
 
     /// Records a change that has taken effect. A failure is logged and not returned: a caller who got an error would make
@@ -114,6 +96,28 @@ impl Store {
         .all(&self.db.pages)
         .await?;
         rows.iter().map(audit_row).collect()
+    }
+}
+
+/// The statement that writes a change down.
+pub(super) fn insert_audit(row: &AuditRow) -> Statement<'_> {
+    let statement = sql("-- record_audit
+         INSERT INTO audit (created_at, account_id, actor, actor_name, action, subject, ip, acting, actor_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)")
+    .bind(row.at.millis())
+    .bind(row.account)
+    .bind(row.actor.as_str())
+    .bind(&row.actor_name)
+    .bind(&row.action)
+    .bind(&row.subject)
+    .bind(&row.ip)
+    .bind(row.acting);
+    match row.actor {
+        ActorId::User(id) => statement.bind(id),
+        ActorId::Key(id) => statement.bind(id),
+        ActorId::ControlToken | ActorId::CommandLine | ActorId::Server => {
+            statement.bind(None::<UserId>)
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::Store;
 use super::database::{Row, Tx, column, moment, sql};
 use super::tries::repeated;
 use crate::clock::Timestamp;
-use crate::store::StoreError;
+use crate::store::{SandboxMail, StoreError};
 
 /// Messages that are looked at, at one time, for those that go.
 const OLDEST: i64 = 64;
@@ -134,6 +134,30 @@ impl Store {
             })
         };
         row.map(read).transpose()
+    }
+
+    /// Deletes the copies of messages that were sent, where they are still there.
+    pub async fn drop_mail(&self, mails: &[SandboxMail]) -> Result<(), StoreError> {
+        let mut tx = self.db.begin("drop_mail").await?;
+        let (mut messages, mut bytes) = (0, 0);
+        for mail in mails {
+            let gone = sql("-- drop_mail
+                 DELETE FROM inbox
+                 WHERE recipient_key = $1 AND lower(sender) = lower($2) AND received_at >= $3 AND received_at <= $4
+                 RETURNING size")
+            .bind(mail.recipient.to_ascii_lowercase())
+            .bind(&mail.sender)
+            .bind(mail.since.millis())
+            .bind(mail.until.millis())
+            .all(&mut tx)
+            .await?;
+            for row in &gone {
+                messages += 1;
+                bytes += column::<i64>(row, "size")?;
+            }
+        }
+        count_mail(&mut tx, -messages, -bytes).await?;
+        tx.commit().await
     }
 
     /// How many messages are kept.

@@ -1,7 +1,7 @@
 //! Who is in which account, with which role, and who is invited and has not answered yet.
 
 use super::Store;
-use super::database::{Row, column, moment, moment_or_none, parsed, sql};
+use super::database::{Row, column, moment, moment_or_none, parsed, sql, word};
 use super::invitations::{NewInvitation, RecentInvitations, add_invitation, recent_invitations};
 use super::owners::{AccountOwners, owners_of};
 use super::users::{NewUser, PersonRow, delete_user, insert_user, user_row};
@@ -107,12 +107,13 @@ impl MemberRow {
 }
 
 impl Store {
-    /// The accounts that a person is in, or invited to, in the order in which they were opened.
+    /// The accounts that a person is in, or invited to, in the order in which they were opened. One that is being deleted
+    /// is none of them: nobody works in it any more.
     pub async fn memberships(&self, user: UserId) -> Result<Vec<MembershipRow>, StoreError> {
         let rows = sql("-- memberships
              SELECT m.account_id, a.name, a.state, m.role, m.is_accepted, m.used_at
              FROM memberships m JOIN accounts a ON a.id = m.account_id
-             WHERE m.user_id = $1 ORDER BY m.account_id")
+             WHERE m.user_id = $1 AND a.state <> 'deleting' ORDER BY m.account_id")
         .bind(user)
         .all(&self.db.readers)
         .await?;
@@ -120,7 +121,7 @@ impl Store {
             Ok(MembershipRow {
                 account: column(row, "account_id")?,
                 account_name: column(row, "name")?,
-                account_state: parsed(row, "accounts", "state")?,
+                account_state: word(row, "accounts", "state", AccountState::from_name)?,
                 role: parsed(row, "memberships", "role")?,
                 state: MembershipState::of(column(row, "is_accepted")?),
                 used_at: moment_or_none(row, "used_at")?,

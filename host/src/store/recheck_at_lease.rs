@@ -14,7 +14,7 @@ use crate::store::StoreError;
 use crate::store::records::{HeldBack, LeaseFacts};
 
 impl Store {
-    /// Which of these accounts are suspended, and which of these folded addresses their lists suppress: what a lease is
+    /// Which of these accounts are not active, and which of these folded addresses their lists suppress: what a lease is
     /// decided by.
     pub async fn lease_facts(
         &self,
@@ -35,9 +35,10 @@ pub async fn lease_facts(
     recipients: &BTreeSet<(AccountId, String)>,
     now: Timestamp,
 ) -> Result<LeaseFacts, StoreError> {
+    // What is being deleted waits until the deletion cancels it.
     let rows = sql("-- recheck_at_lease: suspended
          SELECT id FROM accounts
-         WHERE id IN (SELECT unhex(value) FROM json_each($1)) AND state = 'suspended'")
+         WHERE id IN (SELECT unhex(value) FROM json_each($1)) AND state <> 'active'")
     .ids(accounts.iter().copied())
     .all(&mut *tx)
     .await?;

@@ -13,7 +13,7 @@ use crate::store::StoreError;
 use crate::store::records::Body;
 
 /// Bytes of bodies in one batch, unless a single body is larger.
-const BATCH_BODY_BYTES: i64 = 8 << 20;
+pub(super) const BATCH_BODY_BYTES: i64 = 8 << 20;
 
 /// A place in the order in which messages became final.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +70,7 @@ const MAY_GO: &str = "-- drop_messages: may go
       AND NOT EXISTS (SELECT 1 FROM messages s WHERE s.body_of = m.id)
       AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject = m.id AND e.sequence > $3)";
 /// In this order: rows that refer to a message go before it.
-const DROP_MESSAGES: [&str; 3] = [
+pub(super) const DROP_MESSAGES: [&str; 3] = [
     "-- drop_messages: events
      DELETE FROM events WHERE subject IN (SELECT unhex(value) FROM json_each($1))",
     "-- drop_messages: attempts

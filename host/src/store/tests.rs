@@ -4,6 +4,7 @@ mod retry;
 mod back_off;
 mod counts;
 mod credits;
+mod deletion;
 mod dialect;
 mod gauges;
 mod idempotency;

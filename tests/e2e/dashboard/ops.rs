@@ -21,6 +21,7 @@ async fn pages_of_operators_are_not_there_for_others() {
         "/ops/accounts/new".to_owned(),
         format!("/ops/accounts/{}", account.id),
         format!("/ops/accounts/{}/suspend", account.id),
+        format!("/ops/accounts/{}/delete", account.id),
         "/ops/plans".to_owned(),
         "/ops/queue".to_owned(),
         "/ops/plugins".to_owned(),
@@ -38,6 +39,7 @@ async fn pages_of_operators_are_not_there_for_others() {
         format!("/ops/accounts/{}/plan", account.id),
         format!("/ops/accounts/{}/suspend", account.id),
         format!("/ops/accounts/{}/resume", account.id),
+        format!("/ops/accounts/{}/delete", account.id),
         format!("/ops/accounts/{}/act", account.id),
         "/ops/queue/example.org/try".to_owned(),
         format!("/ops/plugins/{PLAN}/rollback"),
@@ -123,6 +125,33 @@ async fn an_operator_opens_pays_and_suspends_accounts() {
     assert_eq!(count("create_account"), 1, "{rows:?}");
     assert_eq!(count("grant_credits"), 1, "{rows:?}");
     assert_eq!(count("change_account"), 3, "{rows:?}");
+}
+
+#[tokio::test]
+async fn an_operator_deletes_a_suspended_account_by_typing_its_name() {
+    let server = Server::dev();
+    let mut browser = Browser::of_dev(&server).await;
+    let account = server.open_account("pro", 10);
+    let path = format!("/ops/accounts/{}", account.id);
+    let delete = format!("{path}/delete");
+    assert!(!browser.get(&path).await.html.contains("Delete…"), "an active account has no button");
+    assert!(browser.get(&delete).await.html.contains("Suspend the account first"));
+    let early = browser.submit(&delete, &[("name", "Test")]).await;
+    assert!(early.status == 409 && early.html.contains("only a suspended one"), "{}", early.html);
+    browser.submit(&format!("{path}/suspend"), &[]).await;
+    assert!(browser.get(&path).await.html.contains("Delete…"));
+    let wrong = browser.submit(&delete, &[("name", "Tset")]).await;
+    assert!(wrong.status == 422 && wrong.html.contains("Nothing was deleted"), "{}", wrong.html);
+    let done = browser.submit(&delete, &[("name", "Test")]).await;
+    assert_eq!(done.to, Some(format!("{path}?done=deleting")), "{}", done.html);
+    let api = format!("/v1/accounts/{}", account.id);
+    let gone = async || (server.get_as(server.key(), &api).await.status == 404).then_some(());
+    until_async("the account is gone", Duration::from_mins(1), gone).await;
+    assert_eq!(browser.get(&path).await.status, 404);
+    let page = browser.get("/ops/accounts").await;
+    assert_eq!(page.html.matches("/ops/accounts/acc_").count(), 1, "{}", page.html);
+    let rows = super::audit::rows(&server);
+    assert!(rows.iter().any(|it| it.0 == "user" && it.1 == "delete_account"), "{rows:?}");
 }
 
 /// Reads the page of an order to a plugin, and gives the order.

@@ -78,6 +78,9 @@ pub enum AccountState {
     Active,
     /// The operator has stopped it: every request with one of its keys is refused.
     Suspended,
+    /// The operator has ordered its deletion: nothing of it is sent, shown or changed any more, and what is left of it
+    /// is being removed. When all is gone, the account is not found.
+    Deleting,
 }
 
 impl Account {
@@ -102,6 +105,7 @@ impl Account {
             state: match state {
                 State::Active => AccountState::Active,
                 State::Suspended => AccountState::Suspended,
+                State::Deleting => AccountState::Deleting,
             },
             sender: sender.map(|it| it.to_string()),
             strict,

@@ -4,7 +4,6 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::account::AccountState;
 use super::key::{KeyMode, KeyScope};
 
 /// A new key. Its rights must not exceed those of the key that makes the request.
@@ -93,6 +92,16 @@ pub struct CreateAccount {
     strict: Option<bool>,
 }
 
+/// What an operator may make of an account.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum GivenAccountState {
+    /// It may send.
+    Active,
+    /// Every request with one of its keys is refused.
+    Suspended,
+}
+
 /// The fields to change; fields left out keep their value.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -107,7 +116,7 @@ pub struct ChangeAccount {
     /// Accept a plan name that only your own plan policy knows.
     own_plan: Option<bool>,
     /// A suspended account sends nothing; its queued mail stays queued.
-    state: Option<AccountState>,
+    state: Option<GivenAccountState>,
     /// Default sender if neither request nor template names one; null for none.
     #[schema(format = "email", max_length = 254)]
     sender: Option<String>,

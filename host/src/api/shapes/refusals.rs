@@ -244,6 +244,18 @@ refusals! {
         503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
     }
 
+    /// The refusals of the deletion of an account.
+    DeletionRefusals {
+        400: "`BAD_REQUEST`: the path.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `operator`.",
+        404: "`NOT_FOUND`: there is no such account.",
+        409: "`CONFLICT`: the account is active; suspend it first.",
+        429: "`RATE_LIMITED`: too many failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
+    }
+
     /// The refusals of what the operator only reads.
     OperatorReadRefusals {
         400: "`BAD_REQUEST`: the query, or the path.",

@@ -39,7 +39,7 @@ struct AccountLine {
     id: String,
     name: String,
     plan: String,
-    is_suspended: bool,
+    state: AccountState,
     is_empty: bool,
     balance: String,
     month: String,
@@ -126,7 +126,7 @@ impl AccountLine {
             id: account.id.to_string(),
             name: account.name.clone(),
             plan: account.plan.name.clone(),
-            is_suspended: account.state == AccountState::Suspended,
+            state: account.state,
             is_empty: row.balance.0 <= 0,
             balance: number(row.balance.0),
             month: number(i64::try_from(row.sent_month).unwrap_or(i64::MAX)),
@@ -134,6 +134,14 @@ impl AccountLine {
             is_risky: accounts::is_risky(sent),
             since: When::of(account.created_at, now),
         }
+    }
+
+    fn is_suspended(&self) -> bool {
+        self.state == AccountState::Suspended
+    }
+
+    fn is_deleting(&self) -> bool {
+        self.state == AccountState::Deleting
     }
 }
 
@@ -227,6 +235,7 @@ pub async fn show(
         "plan" => Some(format!("The plan is {} from now on.", shown.account.plan)),
         "suspended" => Some("The account is suspended: each request is refused.".to_owned()),
         "resumed" => Some("The account is active, and mail that was held back goes on.".to_owned()),
+        "deleting" => Some("It is being deleted. When all is gone, so is this page.".to_owned()),
         _ => None,
     };
     page(&shown)
@@ -340,7 +349,9 @@ async fn set_state(
         | AccountError::CreditsLow
         | AccountError::UnknownPlan { .. }
         | AccountError::SenderNotVerified(_)
-        | AccountError::OwnAccount) => Failure::Invalid(words(&other)),
+        | AccountError::OwnAccount
+        | AccountError::NotSuspended
+        | AccountError::BeingDeleted) => Failure::Invalid(words(&other)),
     })?;
     dashboard.api.due.notify_one();
     let what = if state == AccountState::Active { "resumed" } else { "suspended" };
@@ -438,7 +449,7 @@ async fn account_page(
 }
 
 /// What is no identifier names no account.
-fn id_of(text: &str) -> Result<AccountId, Failure> {
+pub(super) fn id_of(text: &str) -> Result<AccountId, Failure> {
     text.parse().map_err(|_| Failure::Missing)
 }
 
@@ -458,6 +469,8 @@ fn words(error: &AccountError) -> String {
         | AccountError::CreditsLow
         | AccountError::SenderNotVerified(_)
         | AccountError::OwnAccount
+        | AccountError::NotSuspended
+        | AccountError::BeingDeleted
         | AccountError::Store(_) => words,
     }
 }

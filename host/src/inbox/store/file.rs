@@ -13,6 +13,7 @@ use sqlx::sqlite::{
 use super::quota::{self, Bounds};
 use super::row::{self, Arrival, ListedHeaders, MailId, StoredMessage, Summary};
 use crate::inbox::InboxError;
+use crate::store::SandboxMail;
 use crate::store::embedded::{begin_immediate, begin_shrinkable, convert_to_shrinkable};
 
 const READER_CONNECTIONS: u32 = 3;
@@ -84,6 +85,16 @@ impl InboxFile {
 
     pub async fn get(&self, id: MailId) -> Result<Option<StoredMessage>, InboxError> {
         row::find(&self.readers, id).await.map_err(InboxError::during("get"))
+    }
+
+    /// Deletes the copies of messages that were sent.
+    pub async fn delete_sent(&self, mails: &[SandboxMail]) -> Result<(), InboxError> {
+        let during = || InboxError::during("delete");
+        let mut tx = begin_immediate(&self.writer).await.map_err(during())?;
+        for mail in mails {
+            row::delete_sent(&mut tx, mail).await.map_err(during())?;
+        }
+        tx.commit().await.map_err(during())
     }
 
     pub async fn count(&self) -> Result<i64, InboxError> {

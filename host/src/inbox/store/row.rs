@@ -9,7 +9,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row, SqliteConnection, SqlitePool};
 
 use crate::clock::Timestamp;
-use crate::store::{MailRow, NewMail, WholeMailRow};
+use crate::store::{MailRow, NewMail, SandboxMail, WholeMailRow};
 
 /// A message as it came in.
 #[derive(Debug, Clone)]
@@ -176,6 +176,25 @@ pub async fn insert(
     .bind(&heading.subject)
     .bind(arrival.received_at.millis())
     .bind(&arrival.raw)
+    .execute(connection)
+    .await
+    .map(|_| ())
+}
+
+/// Deletes the copy of a message that was sent: a trigger counts it.
+pub async fn delete_sent(
+    connection: &mut SqliteConnection,
+    mail: &SandboxMail,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "-- inbox_delete_sent
+         DELETE FROM inbox
+         WHERE recipient = $1 AND lower(sender) = lower($2) AND received_at BETWEEN $3 AND $4",
+    )
+    .bind(&mail.recipient)
+    .bind(&mail.sender)
+    .bind(mail.since.millis())
+    .bind(mail.until.millis())
     .execute(connection)
     .await
     .map(|_| ())

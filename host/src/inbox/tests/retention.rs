@@ -1,8 +1,10 @@
 //! The store is bounded, and what it has acknowledged survives its process.
 
+use std::time::Duration;
+
 use super::{Inbox, noon};
 use crate::inbox::store::{Arrival, Bounds, InboxStore, MailId};
-use crate::store::Store;
+use crate::store::{SandboxMail, Store, test_data};
 
 async fn subjects(store: &InboxStore) -> Vec<String> {
     let page = store.list(200, None, None).await.expect("listed");
@@ -30,6 +32,41 @@ async fn one_large_message_makes_many_small_ones_go() {
     let left = subjects(&inbox.store).await;
     assert_eq!(left.first().map(String::as_str), Some("large"));
     assert!((2..10).contains(&left.len()), "{left:?}");
+}
+
+#[tokio::test]
+async fn copies_of_sent_messages_are_deleted_and_no_other_mail_is() {
+    let (inbox, directory) = (Inbox::open().await, tempfile::tempdir().expect("a directory"));
+    let shared = InboxStore::shared(test_data::open(&directory).await);
+    let later = noon().after(Duration::from_secs(9));
+    let mails = [
+        ("Ada@example.com", "hello@a.test", noon()),
+        ("ada@example.com", "hello@a.test", later),
+        ("ada@example.com", "hello@b.test", noon()),
+        ("eve@example.com", "hello@a.test", noon()),
+    ];
+    for store in [&inbox.store, &shared] {
+        for (number, (to, from, received_at)) in mails.into_iter().enumerate() {
+            let arrival = Arrival {
+                recipients: vec![to.to_owned()],
+                return_path: String::new(),
+                raw: format!("From: {from}\r\nSubject: {number}\r\n\r\n").into_bytes(),
+                received_at,
+            };
+            store.insert(&arrival).await.expect("kept");
+        }
+        let sent = SandboxMail {
+            recipient: "ada@example.com".to_owned(),
+            sender: "Hello@a.test".to_owned(),
+            since: noon(),
+            until: noon().after(Duration::from_secs(1)),
+        };
+        for _ in 0..2 {
+            store.delete_sent(std::slice::from_ref(&sent)).await.expect("deleted");
+            assert_eq!(subjects(store).await, ["3", "2", "1"]);
+            assert_eq!(store.count().await.expect("counted"), 3);
+        }
+    }
 }
 
 #[tokio::test]

@@ -101,6 +101,7 @@ async fn decide(
         AccountState::Suspended => {
             Err(forbidden("the account is suspended; ask the operator of this server"))
         }
+        AccountState::Deleting => Err(forbidden("the account is being deleted")),
     }
 }
 

@@ -7,7 +7,16 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 51] = [
+const SCANS: [(&str, &str); 57] = [
+    (
+        "accounts_being_deleted",
+        "reads the index that holds accounts which are being deleted alone",
+    ),
+    ("drop_people_of: sessions", "sessions end; once for some people of a deleted account"),
+    ("drop_people_of: acting", "sessions end; once for some people of a deleted account"),
+    ("drop_people_of: links", "links end; once for some people of a deleted account"),
+    ("drop_lanes_of: look", "reads the lanes beside those who write, for a deleted account"),
+    ("drop_ledger_of: which", "walks over entries that it finds one by one by the primary key"),
     ("webhook_counts: ended", "walks over the bounded rows that it finds by the primary key"),
     ("webhook_counts: waiting", "walks over the bounded rows that it finds by an index"),
     ("account", "walks over thirty days, which it counts itself"),

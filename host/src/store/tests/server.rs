@@ -44,6 +44,7 @@ const ABOUT_A_FILE: [&str; 21] = [
     "a_list_that_takes_too_long_is_interrupted_and_the_next_one_is_not",
     "a_look_that_was_given_up_answers_nobody",
     "after_a_full_disk_the_store_writes_again_without_a_restart",
+    "a_deleted_account_leaves_no_row_in_any_table_and_takes_no_other_one",
     "each_list_walks_its_index_from_hour_to_hour_and_sorts_nothing",
     "no_statement_of_retention_walks_over_a_table",
     "readers_of_lists_never_take_the_connections_that_sends_need",

@@ -38,7 +38,7 @@ const OWN_LINK: &str = "whoever has the link chooses a password";
 const BROWSER: &str = "what this browser shows";
 
 /// Each request that the dashboard's router takes.
-const REQUESTS: [(&str, Covered); 131] = [
+const REQUESTS: [(&str, Covered); 133] = [
     ("GET /", Not(LOG_IN)),
     ("GET /login", Not(LOG_IN)),
     ("POST /login", Not(LOG_IN)),
@@ -193,6 +193,8 @@ const REQUESTS: [(&str, Covered); 131] = [
     ("GET /ops/accounts/{id}/suspend", Asks),
     ("POST /ops/accounts/{id}/suspend", By(&["PATCH /v1/accounts/{account}"])),
     ("POST /ops/accounts/{id}/resume", By(&["PATCH /v1/accounts/{account}"])),
+    ("GET /ops/accounts/{id}/delete", Asks),
+    ("POST /ops/accounts/{id}/delete", By(&["DELETE /v1/accounts/{account}"])),
     // With a key that an operator makes in an account, a program acts as the account.
     ("POST /ops/accounts/{id}/act", By(&["POST /v1/keys"])),
     ("GET /ops/audit", By(&["GET /v1/audit"])),
