@@ -288,10 +288,9 @@ fn words(error: &AccountError) -> String {
 fn refused(error: &AccountError) -> Problem {
     match (error, field(error)) {
         (AccountError::Store(error), _) => store_refused(error),
-        (
-            AccountError::OwnAccount | AccountError::NotSuspended | AccountError::BeingDeleted,
-            _,
-        ) => Problem::new(Code::Conflict, error.to_string()),
+        (AccountError::OwnAccount | AccountError::NotSuspended | AccountError::BeingDeleted, _) => {
+            Problem::new(Code::Conflict, error.to_string())
+        }
         (_, field) => Refusal::fault(field.unwrap_or_default(), "invalid", words(error)).into(),
     }
 }

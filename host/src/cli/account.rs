@@ -101,9 +101,11 @@ pub enum AccountCommand {
         target: Target,
     },
     /// Delete a suspended account with all that is its own: mail, keys, domains, templates, people. Nobody can undo it
-    #[command(after_help = "The account is suspended first, with `waxwing account deactivate`. A running server deletes it in \
+    #[command(
+        after_help = "The account is suspended first, with `waxwing account deactivate`. A running server deletes it in \
                             the background, also over a restart; `waxwing account show` shows it until it is gone.
-Backups that were made before still have it.")]
+Backups that were made before still have it."
+    )]
     Delete {
         /// `acc_…`
         id: AccountId,

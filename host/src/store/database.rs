@@ -31,9 +31,9 @@ pub use quick_check::Integrity;
 pub(super) use row::{
     Row, column, inconsistent, json, json_or_empty, moment, moment_or_none, parsed, word,
 };
-pub(super) use sqlite::{copy as copy_file, migrate as migrate_file};
 #[cfg(test)]
 pub(super) use sqlite::{PAGE_READERS, READERS, page_readers};
+pub(super) use sqlite::{copy as copy_file, migrate as migrate_file};
 pub(super) use statement::{Sql, Statement, beside, each, either, inserts, sql};
 
 use std::time::Duration;

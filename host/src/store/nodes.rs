@@ -216,11 +216,8 @@ impl Store {
         }
         put(&mut tx, node, self.db.migration, renewal, clock).await?;
         let ended = end_late_nodes(&mut tx, clock).await?;
-        let recovered = if ended.is_empty() {
-            0
-        } else {
-            recover(&mut tx, (now, clock), &settle).await?
-        };
+        let recovered =
+            if ended.is_empty() { 0 } else { recover(&mut tx, (now, clock), &settle).await? };
         let live = sql("-- renew_node: live\nSELECT id FROM nodes WHERE state = 'live'")
             .all(&mut tx)
             .await?;

@@ -48,9 +48,11 @@ async fn come_back_after(name: &str, cut: Network) {
     };
     let near = Server::start(launch("near"));
     let keys = lab.keys(&near).await;
-    let far = launch("far")
-        .with("store", "url", &Cluster::url_through(proxy.port(), name))
-        .with("delivery", "smarthosts", &smarthosts(&beyond));
+    let far = launch("far").with("store", "url", &Cluster::url_through(proxy.port(), name)).with(
+        "delivery",
+        "smarthosts",
+        &smarthosts(&beyond),
+    );
     let far = Server::start(far);
     let nodes: Nodes = Arc::new(vec![RwLock::new(near), RwLock::new(far)]);
     until_shared(&nodes[NEAR].read().await, &keys, &["near", "far"]).await;

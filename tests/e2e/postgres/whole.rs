@@ -156,9 +156,8 @@ impl Whole<'_> {
             *times.entry(it.header("webhook-id")).or_default() += 1;
         }
         assert_eq!(times.len(), stored.len(), "each message has one event");
-        let is_unexpected = |(id, times): &(&&str, &usize)| {
-            **times > 1 && !self.under_way.posts.contains(**id)
-        };
+        let is_unexpected =
+            |(id, times): &(&&str, &usize)| **times > 1 && !self.under_way.posts.contains(**id);
         let twice: Vec<&&str> = times.iter().filter(is_unexpected).map(|(id, _)| id).collect();
         assert!(twice.is_empty(), "not under way, and posted more than once: {twice:?}");
         let open = "SELECT count(*) FROM webhook_deliveries WHERE state <> 'delivered'";

@@ -220,6 +220,7 @@ impl Cluster {
     ///
     /// # Panics
     /// It fails.
+    #[must_use = "what has no answer is dropped"]
     pub fn run(&self, database: &str, statement: &str) -> String {
         let answer = self.psql(database, statement).output().expect("psql starts");
         let said = String::from_utf8_lossy(&answer.stderr);

@@ -223,8 +223,7 @@ fn route(text: &str) -> Result<RouteArg, String> {
     if text.is_empty() {
         return Ok(RouteArg::Direct);
     }
-    RouteArg::from_str(text, true)
-        .map_err(|_| format!("{text:?} is neither direct nor smarthost"))
+    RouteArg::from_str(text, true).map_err(|_| format!("{text:?} is neither direct nor smarthost"))
 }
 
 fn parsed<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {

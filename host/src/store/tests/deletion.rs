@@ -259,8 +259,7 @@ async fn only_a_suspended_account_is_deleted_and_nothing_brings_it_back() {
     order(store, account).await;
     let again = accounts::delete(store, account, NOW).await.expect("ordered already");
     assert_eq!(again.account.state, AccountState::Deleting);
-    let change =
-        AccountChange { state: Some(AccountState::Active), ..AccountChange::default() };
+    let change = AccountChange { state: Some(AccountState::Active), ..AccountChange::default() };
     let refused = accounts::change(store, None, account, change, &[], NOW).await;
     assert!(matches!(refused, Err(AccountError::BeingDeleted)), "{refused:?}");
     let granted = store.add_credits(account, EntryKind::Grant, Credits(1), "late", NOW).await;

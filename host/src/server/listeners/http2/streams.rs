@@ -102,8 +102,7 @@ impl Streams {
             Outlook::Stalled
         } else if state.canceled > MAX_CANCELED_REQUESTS {
             Outlook::Canceling
-        } else if state.stages.is_empty()
-            && now.duration_since(state.idle_since) > timeouts.headers
+        } else if state.stages.is_empty() && now.duration_since(state.idle_since) > timeouts.headers
         {
             Outlook::Idle
         } else {
