@@ -22,7 +22,8 @@ const LEFT: [&str; 5] = [
     "SELECT count(*) FROM ledger WHERE account_id NOT IN (SELECT id FROM accounts)",
     "SELECT count(*) FROM events WHERE account_id NOT IN (SELECT id FROM accounts)",
 ];
-const LOG: &str = "SELECT action || ' ' || coalesce(subject, '') FROM audit WHERE account_id IS NULL";
+const LOG: &str =
+    "SELECT action || ' ' || coalesce(subject, '') FROM audit WHERE account_id IS NULL";
 
 /// The files of an account's export.
 fn exported(server: &Server, account: &Account, name: &str) -> BTreeMap<String, String> {

@@ -97,7 +97,8 @@ impl Store {
             Err(error) if error.is_constraint() => return Ok(false),
             Err(error) => return Err(error),
         }
-        sql("-- finish_deletion: revision\nUPDATE revision SET value = value + 1").run(&mut tx).await?;
+        let moved = sql("-- finish_deletion: revision\nUPDATE revision SET value = value + 1");
+        moved.run(&mut tx).await?;
         sql("-- finish_deletion: facts
              INSERT INTO upkeep (name, value)
              SELECT CAST($1 AS TEXT), CAST(value AS TEXT) FROM revision WHERE id = 1
