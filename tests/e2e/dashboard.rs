@@ -37,7 +37,7 @@ pub struct Browser<'a> {
 /// An answer as a person sees it.
 #[derive(Debug)]
 pub struct Page {
-    status: u16,
+    pub status: u16,
     /// Where a redirect leads.
     to: Option<String>,
     policy: String,

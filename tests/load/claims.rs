@@ -95,8 +95,8 @@ async fn queue(
         let script = claim(workers);
         let bench = Bench { script: &script, clients: workers, transactions };
         let benched = database.bench(&bench).await?;
-        let leased = database.ask(LEASED).await?;
-        let leases: u64 = leased.parse().map_err(io::Error::other)?;
+        let count = database.ask(LEASED).await?;
+        let leases: u64 = count.parse().map_err(io::Error::other)?;
         if leases == 0 {
             return Err(io::Error::other("nothing was leased"));
         }

@@ -40,7 +40,6 @@ pub use key::{Key, KeyPage, NewKey};
 pub use maintenance::{ChangeMaintenance, Maintenance};
 pub use management::{
     ChangeAccount, ChangeKey, ChangeOwnAccount, CreateAccount, CreateGrant, CreateKey,
-    GivenAccountState,
 };
 pub use message::{Attempt, AttemptList, Event, EventList, Message, MessagePage, MessageSummary};
 pub use node::{Node, NodeList};

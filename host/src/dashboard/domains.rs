@@ -157,7 +157,9 @@ pub async fn change_sender(
             | AccountError::Name
             | AccountError::CreditsLow
             | AccountError::UnknownPlan { .. }
-            | AccountError::OwnAccount),
+            | AccountError::OwnAccount
+            | AccountError::NotSuspended
+            | AccountError::BeingDeleted),
         )) => sentence(&error.to_string()),
     };
     let mut again = domains_page(&dashboard, &visitor, None).await?;

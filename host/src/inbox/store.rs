@@ -120,7 +120,7 @@ impl InboxStore {
     pub async fn delete_sent(&self, mails: &[SandboxMail]) -> Result<(), InboxError> {
         match &self.place {
             Place::File(file) => file.delete_sent(mails).await,
-            Place::Shared(store) => Ok(store.drop_mail(mails).await?),
+            Place::Shared(store, _) => Ok(store.drop_mail(mails).await?),
         }
     }
 

@@ -199,6 +199,9 @@ impl Facts {
             // Read after the revision, so that none of its changes is left out.
             let changed = self.store.accounts_changed_since(known, MAX_CHANGED_ACCOUNTS).await?;
             self.cached.forget(&changed);
+            if self.store.were_accounts_deleted_since(known).await? {
+                self.cached.forget_all();
+            }
             self.maintenance.store(self.store.maintenance().await?.map(Arc::new));
             self.revision.store(revision, Ordering::SeqCst);
         }
@@ -373,11 +376,15 @@ impl Cached {
     /// Ends the epochs of these accounts, or of all where there may be more than these.
     fn forget(&self, accounts: &[AccountId]) {
         if accounts.len() >= MAX_CHANGED_ACCOUNTS {
-            return self.epochs.invalidate_all();
+            return self.forget_all();
         }
         for account in accounts {
             self.epochs.invalidate(account);
         }
+    }
+
+    fn forget_all(&self) {
+        self.epochs.invalidate_all();
     }
 }
 

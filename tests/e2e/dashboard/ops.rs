@@ -150,7 +150,7 @@ async fn an_operator_deletes_a_suspended_account_by_typing_its_name() {
     assert_eq!(browser.get(&path).await.status, 404);
     let page = browser.get("/ops/accounts").await;
     assert_eq!(page.html.matches("/ops/accounts/acc_").count(), 1, "{}", page.html);
-    let rows = super::audit::rows(&server);
+    let rows = super::audit::rows(&server).await;
     assert!(rows.iter().any(|it| it.0 == "user" && it.1 == "delete_account"), "{rows:?}");
 }
 

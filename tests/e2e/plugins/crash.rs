@@ -45,7 +45,8 @@ async fn assert_readable(server: &Server) {
     } else {
         let slots = files(state).filter(|path| path.extension().is_some_and(|it| it == "json"));
         let slots = slots.map(|path| fs::read_to_string(&path).expect("a state is read"));
-        let kept = files(&state.join("components"));
+        let components = state.join("components");
+        let kept = files(&components);
         let kept = kept.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
         (slots.collect(), kept.collect())
     };

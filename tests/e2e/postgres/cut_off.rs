@@ -55,8 +55,8 @@ async fn come_back_after(name: &str, cut: Network) {
     );
     let far = Server::start(far);
     let nodes: Nodes = Arc::new(vec![RwLock::new(near), RwLock::new(far)]);
-    until_shared(&nodes[NEAR].read().await, &keys, &["near", "far"]).await;
-    let mut open = Smtp::secured(&nodes[FAR].read().await, Port::Implicit).await;
+    until_shared(&*nodes[NEAR].read().await, &keys, &["near", "far"]).await;
+    let mut open = Smtp::secured(&*nodes[FAR].read().await, Port::Implicit).await;
     open.log_in(&keys.account.key).await.assert(235);
     let load = Load::start(&nodes, &keys.account.key, (4, 2));
     load.until_accepted(SENDS).await;
@@ -75,14 +75,14 @@ async fn come_back_after(name: &str, cut: Network) {
         let ended = || {
             under_way.add(database, "far");
             async {
-                let all = listed(&nodes[NEAR].read().await, &keys).await;
+                let all = listed(&*nodes[NEAR].read().await, &keys).await;
                 is_in(&all, "far", "gone").then_some(())
             }
         };
         until_async("the time of the far node is over", PATIENCE, ended).await;
         // It may begin nothing since then, and what it had begun before takes less than that.
         let sent = beyond.message_count();
-        until_shared(&nodes[NEAR].read().await, &keys, &["near"]).await;
+        until_shared(&*nodes[NEAR].read().await, &keys, &["near"]).await;
         sent
     };
     let ((), sent) = tokio::join!(refused, taken_over);
@@ -93,7 +93,7 @@ async fn come_back_after(name: &str, cut: Network) {
     assert_eq!(beyond.message_count(), sent, "it sends nothing that it may not settle");
 
     proxy.set(Network::Whole);
-    until_shared(&nodes[NEAR].read().await, &keys, &["near", "far"]).await;
+    until_shared(&*nodes[NEAR].read().await, &keys, &["near", "far"]).await;
     load.until_accepted_by(FAR).await;
     let again = || async { (beyond.message_count() > sent).then_some(()) };
     until_async("it delivers again", PATIENCE, again).await;

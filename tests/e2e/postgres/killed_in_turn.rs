@@ -39,7 +39,7 @@ async fn nodes_that_are_killed_in_turn_lose_nothing_and_pay_once() {
     one.make_webhook(&keys.account.key, &receiver, &["message.relayed"]).await;
     let all = [one, start(NAMES[1]), start(NAMES[2])];
     let nodes: Nodes = Arc::new(all.into_iter().map(RwLock::new).collect());
-    until_shared(&nodes[0].read().await, &keys, &NAMES).await;
+    until_shared(&*nodes[0].read().await, &keys, &NAMES).await;
     let load = Load::start(&nodes, &keys.account.key, (4, 2));
     let mut under_way = UnderWay::default();
     let install = async |node: usize, component: &[u8]| {
@@ -69,13 +69,13 @@ async fn nodes_that_are_killed_in_turn_lose_nothing_and_pay_once() {
         load.until_accepted(SENDS).await;
         if victim == 1 {
             // This one starts after the others have taken its work over, the two others before that.
-            until_shared(&nodes[other].read().await, &keys, &[NAMES[0], NAMES[2]]).await;
+            until_shared(&*nodes[other].read().await, &keys, &[NAMES[0], NAMES[2]]).await;
         }
         let mut killed = nodes[victim].write().await;
         killed.wait_for_exit();
         killed.restart();
         drop(killed);
-        until_shared(&nodes[other].read().await, &keys, &NAMES).await;
+        until_shared(&*nodes[other].read().await, &keys, &NAMES).await;
         load.until_accepted_by(victim).await;
     }
     until_all_run(second).await;

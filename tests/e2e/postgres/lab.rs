@@ -103,8 +103,10 @@ impl Lab {
 
 /// The list that has this smarthost alone.
 pub fn smarthosts(post: &MxServer) -> String {
-    let port = post.address().port();
-    format!("[{{ name = \"post\", host = \"127.0.0.1\", port = {port}, security = \"none\" }}]")
+    let number = post.address().port();
+    format!(
+        "[{{ name = \"post\", host = \"127.0.0.1\", port = {number}, security = \"none\" }}]"
+    )
 }
 
 /// It takes its time for each message.

@@ -21,6 +21,9 @@ const NEWEST_ENTRIES: &str = "-- drop_ledger_of: which
         FROM entries e JOIN ledger l ON l.id = e.previous WHERE e.number < $2)
     SELECT id, kind, amount, previous FROM entries ORDER BY number";
 
+/// The revision at which the last account was deleted: nobody can read at the account itself that it has changed.
+const LAST_DELETION: &str = "account deleted";
+
 /// What the ledger of an account came to: the one thing that is kept, for the books of the operator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct LedgerSums {
@@ -94,6 +97,15 @@ impl Store {
             Err(error) if error.is_constraint() => return Ok(false),
             Err(error) => return Err(error),
         }
+        let moved = sql("-- finish_deletion: revision\nUPDATE revision SET value = value + 1");
+        moved.run(&mut tx).await?;
+        sql("-- finish_deletion: facts
+             INSERT INTO upkeep (name, value)
+             SELECT CAST($1 AS TEXT), CAST(value AS TEXT) FROM revision WHERE id = 1
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value")
+        .bind(LAST_DELETION)
+        .run(&mut tx)
+        .await?;
         sql("-- finish_deletion: sums\nDELETE FROM upkeep WHERE name = $1")
             .bind(note_of(account))
             .run(&mut tx)
@@ -111,6 +123,15 @@ impl Store {
         insert_audit(&row).run(&mut tx).await?;
         tx.commit().await?;
         Ok(true)
+    }
+
+    /// Whether an account was deleted since that revision, whose facts are to be forgotten.
+    pub(in crate::store) async fn were_accounts_deleted_since(
+        &self,
+        revision: i64,
+    ) -> Result<bool, StoreError> {
+        let noted = self.noted(LAST_DELETION).await?;
+        Ok(noted.and_then(|it| it.parse::<i64>().ok()).is_some_and(|it| it > revision))
     }
 }
 

@@ -101,6 +101,23 @@ async fn more_changes_than_are_forgotten_one_by_one_are_all_seen() {
 }
 
 #[tokio::test]
+async fn a_deleted_account_is_forgotten_by_a_node_that_did_not_look_meanwhile() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let facts = facts(&directory).await;
+    let other = crate::store::test_data::open(&directory).await;
+    let mut account = account();
+    other.create_account(&account).await.expect("created");
+    let before = facts.current().await.expect("read");
+    before.account(account.id).await.expect("current").expect("there");
+    account.state = AccountState::Deleting;
+    other.update_account(&account).await.expect("ordered");
+    crate::upkeep::account_deletion::once(&other).await;
+    let snapshot = facts.current().await.expect("read");
+    let seen = snapshot.account(account.id).await.expect("current");
+    assert!(seen.is_none(), "{seen:?}");
+}
+
+#[tokio::test]
 async fn a_snapshot_sees_one_state_of_its_account_or_is_stale() {
     let directory = tempfile::tempdir().expect("a directory");
     let facts = facts(&directory).await;

@@ -173,12 +173,14 @@ async fn a_deleted_account_leaves_no_row_in_any_table_and_takes_no_other_one() {
     for (table, rows) in &after {
         assert!(!rows.iter().any(has), "{table}: {rows:#?}");
     }
-    // Who has deleted it, and the number that every change of a fact moves.
+    // Who has deleted it; and the number that every change of a fact moves, with a note of it.
     let log = after.remove("audit").expect("a table");
     let new: Vec<&String> = log.iter().filter(|it| !before["audit"].contains(it)).collect();
     assert!(new.len() == 1 && log.len() == before["audit"].len() + 1, "{new:?}");
     let sums = "9 credits granted, 0 spent, 2 refunded, 0 adjusted, 11 left";
     assert_eq!(kept(store, account).await, [format!("{account}: {sums}")]);
+    let notes = after.remove("upkeep").expect("a table");
+    assert!(!notes.iter().any(|it| it.contains(&account.to_string())), "{notes:?}");
     after.remove("revision");
     for (table, rows) in after {
         assert_eq!(rows, before[&table], "{table} of the other account, and of nobody");

@@ -7,8 +7,9 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 57] = [
+const SCANS: [(&str, &str); 58] = [
     ("accounts_being_deleted", "reads the index that holds accounts which are being deleted alone"),
+    ("finish_deletion: revision", "the table has one row"),
     ("drop_people_of: sessions", "sessions end; once for some people of a deleted account"),
     ("drop_people_of: acting", "sessions end; once for some people of a deleted account"),
     ("drop_people_of: links", "links end; once for some people of a deleted account"),

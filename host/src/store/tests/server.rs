@@ -28,7 +28,7 @@ const OF_A_SERVER: [&str; 4] =
 /// What is said to a file alone.
 pub(super) const OF_A_FILE: [&str; 3] = ["convert", "excess", "gauges: file"];
 /// Tests that are about SQLite: its file, its plans and its words.
-const ABOUT_A_FILE: [&str; 21] = [
+const ABOUT_A_FILE: [&str; 22] = [
     "store::database::",
     "store::embedded::",
     "store::integrity::",

@@ -83,7 +83,7 @@ impl Served {
 
     /// The client's end of a new connection.
     fn connection(&self) -> DuplexStream {
-        let (client, server) = duplex(64 << 10);
+        let (client, accepted) = duplex(64 << 10);
         let site = Site {
             router: self.router.clone(),
             overflow: Router::new()
@@ -92,7 +92,7 @@ impl Served {
             tasks: self.tasks.clone(),
         };
         let (timeouts, stop) = (self.timeouts, self.stop.clone());
-        let served = serve(server, Peer(Self::address()), site, timeouts, stop);
+        let served = serve(accepted, Peer(Self::address()), site, timeouts, stop);
         self.tasks.start("connection", served);
         client
     }
