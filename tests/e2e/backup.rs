@@ -200,12 +200,8 @@ async fn a_release_can_cancel_and_refund_what_may_have_gone_out() {
     Database::of(&server).await.assert_sound().await;
 }
 
-#[tokio::test]
-async fn a_backup_is_opened_by_other_programs_of_age_and_by_nobody_else() {
-    if only_on_a_file("PostgreSQL has backups of its own") {
-        return;
-    }
-    const SCRIPT: &str = "
+/// Opens a backup with the library of another program, and fails to with another key.
+const OPEN: &str = "
 import io, json, sys, tarfile, pyrage
 asked = json.load(sys.stdin)
 identity = pyrage.x25519.Identity.from_str(
@@ -219,6 +215,12 @@ except pyrage.DecryptError:
     refused = True
 print(json.dumps({'members': members, 'refused': refused}))
 ";
+
+#[tokio::test]
+async fn a_backup_is_opened_by_other_programs_of_age_and_by_nobody_else() {
+    if only_on_a_file("PostgreSQL has backups of its own") {
+        return;
+    }
     let (place, server) = (Place::new(), Server::dev());
     send(&server, "somebody@example.com").await;
     server.wait_for_mails(1).await;
@@ -232,7 +234,7 @@ print(json.dumps({'members': members, 'refused': refused}))
         return;
     };
     let asked = json!({"identity": place.identity(), "backup": place.backup()});
-    let found = run_python(&python, SCRIPT, asked.to_string().as_bytes());
+    let found = run_python(&python, OPEN, asked.to_string().as_bytes());
     assert_eq!(found["refused"], true);
     let members = found["members"].as_array().expect("a list");
     for name in ["manifest.json", "waxwing.db", "inbox.db", "master.key"] {

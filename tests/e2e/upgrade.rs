@@ -109,7 +109,8 @@ async fn the_first_start_converts_the_database_and_commands_wait_for_it() {
 async fn log_in(client: &Client, server: &Server) -> String {
     let said = |name: &str| {
         let text = server.line()["dashboard"][name].as_str().expect("a text");
-        text.bytes().map(|it| format!("%{it:02X}")).collect::<String>()
+        let octets: Vec<String> = text.bytes().map(|it| format!("%{it:02X}")).collect();
+        octets.concat()
     };
     let form = format!("email={}&password={}", said("email"), said("password"));
     let request = client.post(format!("{}/login", server.url())).body(form);

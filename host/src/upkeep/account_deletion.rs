@@ -262,6 +262,9 @@ impl Place {
 }
 
 /// Goes on once with every deletion that was ordered, without a sandbox inbox.
+///
+/// # Panics
+/// One of them fails.
 #[cfg(test)]
 pub async fn once(store: &Store) {
     let (clock, stop) = (Clock::system(), CancellationToken::new());

@@ -234,12 +234,11 @@ impl Webhooks {
         (now, lease): (Timestamp, Option<Duration>),
     ) -> Result<Vec<DueDelivery>, StoreError> {
         let own = in_flight.events.get(&webhook);
-        let mut due = match lease {
-            Some(time) => self.store.lease_deliveries(webhook, free_slots, now, time).await?,
-            None => {
-                let taken = own.map_or(0, HashSet::len);
-                self.store.due_deliveries(webhook, free_slots + taken, now).await?
-            }
+        let mut due = if let Some(time) = lease {
+            self.store.lease_deliveries(webhook, free_slots, now, time).await?
+        } else {
+            let taken = own.map_or(0, HashSet::len);
+            self.store.due_deliveries(webhook, free_slots + taken, now).await?
         };
         due.retain(|it| own.is_none_or(|own| !own.contains(&it.event)));
         due.truncate(free_slots);

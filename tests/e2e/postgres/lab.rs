@@ -104,9 +104,7 @@ impl Lab {
 /// The list that has this smarthost alone.
 pub fn smarthosts(post: &MxServer) -> String {
     let number = post.address().port();
-    format!(
-        "[{{ name = \"post\", host = \"127.0.0.1\", port = {number}, security = \"none\" }}]"
-    )
+    format!("[{{ name = \"post\", host = \"127.0.0.1\", port = {number}, security = \"none\" }}]")
 }
 
 /// It takes its time for each message.

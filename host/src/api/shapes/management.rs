@@ -95,6 +95,7 @@ pub struct CreateAccount {
 /// What an operator may make of an account.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[expect(dead_code, reason = "named in the document of the API")]
 pub enum GivenAccountState {
     /// It may send.
     Active,
