@@ -259,9 +259,10 @@ async fn settings_of_a_plugin_are_typed_proven_and_rolled_back() {
     let wait = Duration::from_mins(1);
     until_async("the settings are live", wait, async || are(&["free", "gold"]).await).await;
     // The page is told of it a moment after the plans.
-    let settled =
-        |it: &Value| (it["candidate"].is_null() && !it["previous"].is_null()).then_some(());
-    server.until_slot(PLAN, "the version before is shown", settled).await;
+    let settled = |it: &Value| {
+        (it["candidate"].is_null() && it["active"]["settingsRevision"] == 1).then_some(())
+    };
+    server.until_slot(PLAN, "the settings are shown", settled).await;
     let shown = browser.get(&path).await;
     assert!(shown.html.contains("gold") && shown.html.contains("Roll back…"), "{}", shown.html);
     let file = std::fs::read_to_string(format!("{}/{PLAN}.toml", server.dev_output("pluginsDir")));
