@@ -14,11 +14,11 @@ use sqlx::{ConnectOptions, Connection, SqlSafeStr};
 use crate::store::StoreError;
 use crate::store::error::BASELINE_SCHEMA;
 
-/// How the first line of a file begins whose migration adds something: every program can work with the tables after it.
-const EXPANDS: &str = "-- expand: ";
+/// How the comment on the first line of a file begins whose migration adds something: every program can work with the tables after it.
+const EXPANDS: &str = "expand: ";
 /// How it begins where the migration takes something away that programs with the migration of the number that follows
 /// do without.
-const CONTRACTS_AFTER: &str = "-- contract after ";
+const CONTRACTS_AFTER: &str = "contract after ";
 /// Stands before that number in the description of a migration.
 const NEEDS: &str = " (needs ";
 
@@ -60,12 +60,17 @@ pub fn migration(version: i64, name: &str, text: &'static str) -> Migration {
 
 /// The migration that a program must have to work with the tables after this one, as the first line says.
 fn said(text: &str) -> Option<i64> {
-    let first = text.lines().next()?;
+    let first = first_comment(text)?;
     if first.starts_with(EXPANDS) {
         return Some(0);
     }
     let (needed, _) = first.strip_prefix(CONTRACTS_AFTER)?.split_once(": ")?;
     needed.parse().ok()
+}
+
+/// The comment that is the first line.
+fn first_comment(text: &str) -> Option<&str> {
+    text.lines().next()?.strip_prefix("--")?.strip_prefix(' ')
 }
 
 /// The migration that a program must have to work with the tables after one of this description. A migration that does

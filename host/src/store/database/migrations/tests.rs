@@ -3,7 +3,7 @@
 use super::*;
 
 /// How the first line of a file begins whose migration needs programs that have it.
-const CONTRACTS: &str = "-- contract: ";
+const CONTRACTS: &str = "contract: ";
 /// Files that landed before a file had to say whether it expands or contracts. They never change.
 const SILENT: [i64; 6] = [1, 2, 3, 4, 5, 7];
 
@@ -43,7 +43,7 @@ fn a_migration_that_does_not_say_what_it_needs_needs_itself() {
 #[test]
 fn every_new_migration_of_postgresql_says_whether_nodes_before_it_go_on() {
     for it in POSTGRES.iter().filter(|it| !SILENT.contains(&it.version)) {
-        let first = it.sql.as_str().lines().next().unwrap_or_default();
+        let first = first_comment(it.sql.as_str()).unwrap_or_default();
         let says_why = |begin: &str| first.strip_prefix(begin).is_some_and(|why| why.len() > 10);
         let after = first.strip_prefix(CONTRACTS_AFTER).and_then(|it| it.split_once(": "));
         let after = after.filter(|(_, why)| why.len() > 10).and_then(|(it, _)| it.parse().ok());
@@ -59,7 +59,8 @@ fn every_new_migration_of_postgresql_says_whether_nodes_before_it_go_on() {
 
 #[test]
 fn no_migration_that_expands_takes_anything_away() {
-    let expanding = POSTGRES.iter().filter(|it| it.sql.as_str().starts_with(EXPANDS));
+    let expands = |text: &str| first_comment(text).is_some_and(|it| it.starts_with(EXPANDS));
+    let expanding = POSTGRES.iter().filter(|it| expands(it.sql.as_str()));
     let broken: Vec<String> = expanding
         .flat_map(|it| faults(it.sql.as_str()).map(move |fault| format!("{}: {fault}", it.version)))
         .collect();
