@@ -149,14 +149,16 @@ async fn an_upgrade_keeps_all_that_waits_and_a_way_back() {
     let cookie = log_in(&client, &server).await;
     let waiting = send_tomorrow(&server, &key, "tomorrow@example.com").await;
     let soon = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+5 seconds')";
-    let soon = json!(Database::of(&server).await.texts(soon).await.remove(0));
+    let database = Database::of(&server).await;
+    let soon = json!(database.texts(soon).await.remove(0));
     server.send(&key, &with(message("soon@example.com"), "sendAt", soon)).await.message_id();
     let balance = server.balance(&account);
     let posts = || async {
         let posts = "SELECT count(*) FROM webhook_deliveries";
-        (Database::of(&server).await.number(posts).await > 0).then_some(())
+        (database.number(posts).await > 0).then_some(())
     };
     until_async("a post is due", Duration::from_secs(30), posts).await;
+    database.close().await;
     assert!(server.terminate().success());
     let file = server.data_dir().join("waxwing.db");
     let schema = write_version_before(&file);
