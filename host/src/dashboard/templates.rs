@@ -144,10 +144,7 @@ impl FromRequest<Dashboard> for Drafted {
     }
 }
 
-async fn admitted(
-    parts: &mut Parts,
-    dashboard: &Dashboard,
-) -> Result<(Author, Visitor), Failure> {
+async fn admitted(parts: &mut Parts, dashboard: &Dashboard) -> Result<(Author, Visitor), Failure> {
     let visitor = Visitor::from_request_parts(parts, dashboard).await?;
     Ok((Author::of(&visitor)?, visitor))
 }

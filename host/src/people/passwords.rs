@@ -64,7 +64,7 @@ pub enum PasswordError {
     #[error("a password has at most {MAX_PASSWORD_BYTES} bytes")]
     TooLong,
     #[error(
-        "a password of blanks and control characters alone is none; choose letters, digits or signs"
+        "a password has at least one character that can be seen; choose letters, digits or signs"
     )]
     Blank,
     #[error("too many people log in at this moment; try again in some seconds")]
