@@ -31,6 +31,7 @@ pub(crate) mod precompressed;
 pub mod problem;
 mod query;
 pub(crate) mod queue;
+mod read_only;
 pub mod readiness;
 pub mod request_context;
 mod send;

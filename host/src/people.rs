@@ -79,3 +79,6 @@ impl Membership {
         self.role.at_least(needed)
     }
 }
+
+#[cfg(test)]
+mod tests;

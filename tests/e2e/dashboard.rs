@@ -25,7 +25,7 @@ use aws_lc_rs::hmac;
 use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response};
-use waxwing_tests::Server;
+use waxwing_tests::{HalfSent, Server};
 
 /// A browser without scripts: it keeps the session's cookie, and says which site a form comes from.
 pub struct Browser<'a> {
@@ -86,16 +86,12 @@ impl<'a> Browser<'a> {
     }
 
     async fn send_from(&mut self, site: &str, path: &str, fields: &[(&str, &str)]) -> Page {
-        let body: Vec<String> = fields
-            .iter()
-            .map(|(name, value)| format!("{name}={}", percent_encoded(value)))
-            .collect();
         let request = self
             .client
             .request(Method::POST, self.url(path))
             .header("sec-fetch-site", site)
-            .header("content-type", "application/x-www-form-urlencoded")
-            .body(body.join("&"));
+            .header("content-type", FORM)
+            .body(encoded(fields));
         self.answer(request).await
     }
 
@@ -105,6 +101,22 @@ impl<'a> Browser<'a> {
         let mut all = vec![("form", token.as_str())];
         all.extend(fields);
         self.send(path, &all).await
+    }
+
+    /// Sends a form with the token of the session, but for its body.
+    async fn begin(&mut self, path: &str, fields: &[(&str, &str)]) -> HalfSent {
+        let token = self.form_token().await;
+        let mut all = vec![("form", token.as_str())];
+        all.extend(fields);
+        let cookie = format!("__Host-waxwing={}", self.cookie.as_deref().unwrap_or_default());
+        let headers = [
+            ("cookie", cookie.as_str()),
+            ("sec-fetch-site", "same-origin"),
+            ("content-type", FORM),
+        ];
+        let (request, body) = (format!("POST {path}"), encoded(&all));
+        let begun = self.server.begin(&request, &headers, body.as_bytes()).await;
+        begun.expect("the server asks for the form")
     }
 
     async fn form_token(&mut self) -> String {
@@ -165,6 +177,8 @@ fn panic_of(name: &str, html: &str) -> &'static str {
     ""
 }
 
+/// How a browser writes a form.
+const FORM: &str = "application/x-www-form-urlencoded";
 const PASSWORD: &str = "correct horse battery staple";
 
 /// Who may log in to what `dev` has made.
@@ -195,6 +209,11 @@ fn code(secret: &str, steps: u64) -> String {
     let offset = usize::from(tag[19] & 15);
     let four: [u8; 4] = tag[offset..offset + 4].try_into().expect("four bytes");
     format!("{:06}", (u32::from_be_bytes(four) & 0x7fff_ffff) % 1_000_000)
+}
+
+fn encoded(fields: &[(&str, &str)]) -> String {
+    let field = |(name, value): &(&str, &str)| format!("{name}={}", percent_encoded(value));
+    fields.iter().map(field).collect::<Vec<_>>().join("&")
 }
 
 fn percent_encoded(text: &str) -> String {

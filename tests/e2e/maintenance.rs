@@ -24,6 +24,17 @@ fn assert_read_only(answer: &Answer) {
 }
 
 #[tokio::test]
+async fn a_change_whose_body_is_on_its_way_is_refused_as_well() {
+    let server = Server::dev();
+    let headers = [("x-api-key", server.key()), ("content-type", "application/json")];
+    let body = json!({"name": "Shop"}).to_string();
+    let begun = server.begin("POST /v1/keys", &headers, body.as_bytes()).await;
+    assert_eq!(set(&server, &json!({"readOnly": true, "reason": REASON})).await.status, 200);
+    let answer = begun.expect("the server asks for the body").end().await;
+    assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains(REFUSED), "{answer}");
+}
+
+#[tokio::test]
 async fn messages_and_changes_are_refused_and_reads_work_over_a_restart() {
     let mut server = Server::dev();
     let id = server.send(server.key(), &message("before@example.com")).await.message_id();

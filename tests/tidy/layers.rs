@@ -135,6 +135,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
             &["client_address", "control_token", "lists", "precompressed", "readiness", "shapes"],
             &["request_context", "state"],
             &["problem"],
+            &["read_only"],
             &["body", "fields", "query", "server_mail"],
             &["admin", "header_checks"],
             &["operator", "send", "surround"],

@@ -282,6 +282,16 @@ impl ApiKey {
         self.networks.is_empty() || self.networks.iter().any(|network| network.contains(ip))
     }
 
+    /// Whether both may do the same: one key, before and after a change.
+    #[must_use]
+    pub fn has_rights_of(&self, other: &Self) -> bool {
+        self.scopes == other.scopes
+            && self.domains == other.domains
+            && self.templates == other.templates
+            && self.networks == other.networks
+            && self.expires_at == other.expires_at
+    }
+
     /// Whether the key works at that moment.
     #[must_use]
     pub fn is_usable_at(&self, now: Timestamp) -> bool {

@@ -74,7 +74,8 @@ impl FromRequestParts<Api> for Admin {
     }
 }
 
-/// Finds the key of a request, and notes it for the log, also where it is refused.
+/// Finds the key of a request, and notes it for the log, also where it is refused; and who is let in, to be looked at
+/// again behind the body.
 pub async fn authenticated(
     headers: &HeaderMap,
     ip: IpAddr,
@@ -86,6 +87,9 @@ pub async fn authenticated(
     let key = logged_in.as_ref().map_or_else(|failed| failed.key.as_ref(), |it| Some(&it.key));
     if let Some(key) = key {
         request_context::note_key(key);
+    }
+    if let Ok(caller) = &logged_in {
+        request_context::note_caller(caller);
     }
     logged_in.map_err(|failed| failed.refusal.into())
 }

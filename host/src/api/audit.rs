@@ -14,7 +14,7 @@ use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 
-use super::maintenance::only_looks;
+use super::read_only::only_looks;
 use super::request_context::InAccount;
 use super::state::Api;
 use super::{openapi, request_context};
@@ -129,7 +129,7 @@ fn operations() -> HashMap<(String, String), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::maintenance::LOOKS;
+    use crate::api::read_only::LOOKS;
 
     #[test]
     fn what_changes_nothing_is_an_operation() {

@@ -1,5 +1,7 @@
 //! The body of a request: JSON, bounded in size, in time, and in memory over all requests; the memory and
-//! the connections that bodies hold are shared fairly by account.
+//! the connections that bodies hold are shared fairly by account. A body takes its time, so whoever was let in before it
+//! is looked at again behind it: only people with a key make the server read, and nobody changes something with a key
+//! that was switched off meanwhile.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +17,7 @@ use serde_json::Value;
 
 use super::problem::{Code, Problem};
 use super::state::Api;
+use super::{read_only, request_context};
 use crate::fair_share::{FairShare, Share, ShareOwner};
 use crate::journey::accept::json;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
@@ -63,7 +66,8 @@ pub fn check(parts: &Parts, api: &Api) -> Result<(), Problem> {
 /// refused client still sends is read and dropped, so that the client sees the refusal.
 ///
 /// # Errors
-/// The client is not admitted, or its body is not JSON, too large, too slow or broken off.
+/// The client is not admitted, or not any more when the body has come; or the body is not JSON, too large, too slow or
+/// broken off.
 pub async fn json_of<T>(
     admitted: Result<T, Problem>,
     owner: impl FnOnce(&T) -> ShareOwner,
@@ -79,12 +83,14 @@ pub async fn json_of<T>(
             return Err(problem);
         }
     };
-    let (bytes, memory) = read(body, owner(&admitted), api).await?;
+    let (owner, most) = (owner(&admitted), api.limits.load().body_bytes);
+    let request = Request::from_parts(parts, body);
+    let (bytes, memory) = read_up_to(most, request, owner, api).await?;
     let json = json::parse(&bytes).map_err(Refusal::bad_request)?;
     Ok((admitted, json, memory))
 }
 
-/// Reads a body of an owner.
+/// Reads a body of an owner. Whoever calls looks at the sender again.
 ///
 /// # Errors
 /// It is too large, too slow, or broke off; or the owner has its share of bodies, or of the memory for
@@ -95,20 +101,35 @@ pub async fn read(
     api: &Api,
 ) -> Result<(BytesMut, Memory), Problem> {
     let most = api.limits.load().body_bytes;
-    read_up_to(most, body, owner, api).await
+    in_bounds(most, body, owner.into(), api).await
 }
 
-/// Reads a body of another size than that of a send.
+/// Reads the body of a request of another size than that of a send, and looks again at who has sent it.
 ///
 /// # Errors
-/// As for [`read`].
+/// As for [`read`]. Or the key does not work any more, or has other rights, or the server is in read-only mode by now.
 pub async fn read_up_to(
     limit: usize,
-    body: Body,
-    owner: impl Into<ShareOwner>,
+    request: Request,
+    owner: ShareOwner,
     api: &Api,
 ) -> Result<(BytesMut, Memory), Problem> {
-    let (owner, limits) = (owner.into(), &api.bodies);
+    let (parts, body) = request.into_parts();
+    let read = in_bounds(limit, body, owner, api).await?;
+    if let Some(caller) = request_context::caller() {
+        api.journey.accept.look_again(&caller).await?;
+    }
+    read_only::admit(api, &parts.method, &parts.extensions).await?;
+    Ok(read)
+}
+
+async fn in_bounds(
+    limit: usize,
+    body: Body,
+    owner: ShareOwner,
+    api: &Api,
+) -> Result<(BytesMut, Memory), Problem> {
+    let limits = &api.bodies;
     let Some(_arriving) = limits.arriving.try_take(owner, 1) else {
         return Err(Refusal::RateLimited { retry_after: RETRY_AFTER }.into());
     };

@@ -1,28 +1,21 @@
-//! `/v1/maintenance`: read-only mode, for the operator; and what refuses changes while it is on.
+//! `/v1/maintenance`: read-only mode, for the operator; and the layer that refuses changes while it is on.
 
 use std::sync::atomic::Ordering;
 
 use axum::Json;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use http::Method;
 
-use super::body;
 use super::fields::Fields;
 use super::operator::Operator;
 use super::problem::Problem;
 use super::shapes::Maintenance;
 use super::state::Api;
+use super::{body, read_only};
 use crate::fair_share::ShareOwner;
-use crate::journey::accept::refusal::Refusal;
 use crate::management::maintenance::{InvalidReason, reason, switch_on};
 use crate::store::{self, MaintenanceDelivery};
-
-const PATH: &str = "/v1/maintenance";
-/// The ends of the paths of requests that are no GET and only look.
-pub const LOOKS: [&str; 5] =
-    ["/validate", "/preview", "/impact", "/v1/decisions/{id}/replay", "/v1/health/check"];
 
 /// Whether the server takes messages and changes now.
 #[utoipa::path(get, path = "/v1/maintenance", operation_id = "show_maintenance", tag = "maintenance",
@@ -84,25 +77,13 @@ fn hold_delivery(api: &Api, known: Option<&store::Maintenance>) {
     api.due.notify_one();
 }
 
-/// Whether a request to a path changes nothing, whatever its method is.
-pub fn only_looks(path: &str) -> bool {
-    LOOKS.iter().any(|end| path.ends_with(end))
-}
-
-/// Refuses changes in read-only mode. Sends are refused by the journey.
+/// Refuses changes in read-only mode, before their bodies are read.
 pub async fn refuse_changes(State(api): State<Api>, request: Request, next: Next) -> Response {
-    let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
-    let changes = !matches!(*request.method(), Method::GET | Method::HEAD)
-        && path != PATH
-        && !only_looks(path);
-    if !changes {
-        return next.run(request).await;
+    match read_only::admit(&api, request.method(), request.extensions()).await {
+        Ok(()) => next.run(request).await,
+        Err(problem) => {
+            body::drain(request.into_body()).await;
+            problem.into_response()
+        }
     }
-    let problem = match api.journey.accept.facts.current_maintenance().await {
-        Ok(None) => return next.run(request).await,
-        Ok(Some(known)) => Problem::from(Refusal::read_only(&known.reason)),
-        Err(error) => Problem::from(error),
-    };
-    body::drain(request.into_body()).await;
-    problem.into_response()
 }

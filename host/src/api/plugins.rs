@@ -255,7 +255,7 @@ pub async fn logs(
 /// Reads a component from a body.
 pub async fn component(api: &Api, request: Request) -> Result<Bytes, Problem> {
     let limit = usize::try_from(api.plugins.max_component_bytes()).unwrap_or(usize::MAX);
-    let read = body::read_up_to(limit, request.into_body(), ShareOwner::Operator, api).await;
+    let read = body::read_up_to(limit, request, ShareOwner::Operator, api).await;
     let (bytes, _memory) = read.map_err(|problem| {
         problem.instead(StatusCode::PAYLOAD_TOO_LARGE, || {
             format!(

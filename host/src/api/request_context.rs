@@ -1,4 +1,4 @@
-//! What is known of a request while its answer is made: its identifier, its client's address, its key.
+//! What is known of a request while its answer is made: its identifier, its client's address, its key, who was let in.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::OnceLock;
@@ -9,12 +9,14 @@ use super::client_address::ClientAddress;
 use crate::account::key::ApiKey;
 use crate::clock::Clock;
 use crate::id::{AccountId, KeyId, RequestId};
+use crate::journey::accept::authenticate::Caller;
 
 /// What is known of a request while its answer is made.
 #[derive(Debug)]
 struct Current {
     id: RequestId,
     key: OnceLock<(KeyId, AccountId)>,
+    caller: OnceLock<Caller>,
 }
 
 /// The code of the refusal that an answer is, for the log.
@@ -55,6 +57,17 @@ pub fn note_key(key: &ApiKey) {
     let _noted = CURRENT.try_with(|it| it.key.set((key.id, key.account_id)));
 }
 
+/// Notes who was let in with a key, to be looked at again when the body has come.
+pub fn note_caller(caller: &Caller) {
+    let _noted = CURRENT.try_with(|it| it.caller.set(caller.clone()));
+}
+
+/// Who was let in with a key; nobody for the control token, and on the pages.
+#[must_use]
+pub fn caller() -> Option<Caller> {
+    CURRENT.try_with(|it| it.caller.get().cloned()).ok().flatten()
+}
+
 /// Whose request this task answers; none before its key is known, and for the control token.
 #[must_use]
 pub fn key() -> Option<(KeyId, AccountId)> {
@@ -73,7 +86,7 @@ pub async fn within<R>(
     id: RequestId,
     answer: impl Future<Output = R>,
 ) -> (R, Option<(KeyId, AccountId)>) {
-    let current = Current { id, key: OnceLock::new() };
+    let current = Current { id, key: OnceLock::new(), caller: OnceLock::new() };
     let answer = async { (answer.await, CURRENT.with(|it| it.key.get().copied())) };
     CURRENT.scope(current, answer).await
 }

@@ -46,7 +46,8 @@ pub struct Visitor {
     pub guest: Guest,
 }
 
-/// A form of somebody who is logged in, from a page of the session.
+/// A form of somebody who is logged in, from a page of the session. A form takes its time, so who sends it is asked before
+/// its body, which the server reads for nobody else, and once more when it has come: what was decided before may be over.
 #[derive(Debug)]
 pub struct Submitted {
     pub visitor: Visitor,
@@ -225,15 +226,14 @@ impl Visitor {
         StepUpPage::new(self.guest.theme, self.form_token(), self.person.user.has_factor)
     }
 
-    /// Takes the password and the code that [`Self::step_up_page`] has asked for out of a form, and checks them. A form without
-    /// a password passes.
-    async fn verify(&mut self, dashboard: &Dashboard, form: &mut Form) -> Result<(), Failure> {
+    /// Takes the password and the code that [`Self::step_up_page`] has asked for out of a form, checks them, and notes with
+    /// the session that they were given. A form without a password passes.
+    async fn verify(&self, dashboard: &Dashboard, form: &mut Form) -> Result<(), Failure> {
         let Some(password) = form.take(step_up::PASSWORD) else { return Ok(()) };
         let code = form.take(step_up::CODE).unwrap_or_default();
         let given = (password.as_str(), code.as_str());
         let people = &dashboard.people;
         let Err(error) = people.step_up(&self.person, given, &self.guest.from).await else {
-            self.person.session.verified_at = people.clock.now();
             return Ok(());
         };
         let fault = match &error {
@@ -328,8 +328,7 @@ impl FromRequest<Dashboard> for Submitted {
 
     async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self, Failure> {
         let (mut parts, body) = request.into_parts();
-        let visitor = Visitor::from_request_parts(&mut parts, dashboard).await;
-        let mut visitor = match visitor {
+        let before = match Visitor::from_request_parts(&mut parts, dashboard).await {
             Ok(visitor) => visitor,
             Err(failure) => {
                 body::drain(body).await;
@@ -337,8 +336,11 @@ impl FromRequest<Dashboard> for Submitted {
             }
         };
         let mut form = Form::read(body).await?;
+        before.must_have_sent(&form)?;
+        // A password waits for its turn to be compared.
+        before.verify(dashboard, &mut form).await?;
+        let visitor = Visitor::from_request_parts(&mut parts, dashboard).await?;
         visitor.must_have_sent(&form)?;
-        visitor.verify(dashboard, &mut form).await?;
         let account = visitor.person.membership.as_ref().map(|it| it.account);
         once::take(dashboard, account, &visitor.guest.path, &form).await?;
         Ok(Self { visitor, form })
@@ -389,7 +391,9 @@ impl FromRequest<Dashboard> for GuestForm {
             body::drain(body).await;
             return Err(failure);
         }
-        Ok(Self { guest: Guest::of(&parts), form: Form::read(body).await? })
+        let form = Form::read(body).await?;
+        must_not_be_read_only(&parts, dashboard).await?;
+        Ok(Self { guest: Guest::of(&parts), form })
     }
 }
 

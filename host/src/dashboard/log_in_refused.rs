@@ -26,7 +26,9 @@ pub fn status(error: &LogInError) -> Result<StatusCode, Failure> {
 /// With which status a form is shown again whose password was refused.
 pub fn status_of_password(error: PasswordError) -> StatusCode {
     match error {
-        PasswordError::TooShort | PasswordError::TooLong => StatusCode::UNPROCESSABLE_ENTITY,
+        PasswordError::TooShort | PasswordError::TooLong | PasswordError::Blank => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
         PasswordError::TooManyHere => StatusCode::TOO_MANY_REQUESTS,
         PasswordError::Busy => StatusCode::SERVICE_UNAVAILABLE,
     }
@@ -37,7 +39,9 @@ pub fn with_retry_after(mut response: Response, error: &LogInError) -> Response 
     let seconds = match error {
         LogInError::TooMany(seconds) => *seconds,
         LogInError::Password(PasswordError::TooManyHere | PasswordError::Busy) => 1,
-        LogInError::Password(PasswordError::TooShort | PasswordError::TooLong)
+        LogInError::Password(
+            PasswordError::TooShort | PasswordError::TooLong | PasswordError::Blank,
+        )
         | LogInError::Wrong
         | LogInError::WrongCode
         | LogInError::Over

@@ -4,6 +4,7 @@ use askama::Template;
 use askama::filters::HtmlSafe;
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::response::Response;
+use http::request::Parts;
 use http::{StatusCode, Uri};
 
 use super::form::Form;
@@ -31,7 +32,7 @@ const LINES: u32 = 50;
 pub struct Author(String);
 
 /// A form with a source, of somebody who may change templates: as large as a body of the API, and held in the memory and
-/// in the account's shares that those have.
+/// in the account's shares that those have. Who sends it is asked before and behind its body, as with [`Submitted`].
 #[derive(Debug)]
 pub struct Drafted {
     pub author: Author,
@@ -128,20 +129,24 @@ impl FromRequest<Dashboard> for Drafted {
 
     async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self, Failure> {
         let (mut parts, body) = request.into_parts();
-        let visitor = Visitor::from_request_parts(&mut parts, dashboard).await;
-        let admitted = visitor.and_then(|visitor| Ok((Author::of(&visitor)?, visitor)));
-        let (author, visitor) = match admitted {
-            Ok(admitted) => admitted,
+        let account = match admitted(&mut parts, dashboard).await {
+            Ok((_, visitor)) => visitor.account()?,
             Err(failure) => {
                 body::drain(body).await;
                 return Err(failure);
             }
         };
-        let (bytes, memory) = body::read(body, visitor.account()?, &dashboard.api).await?;
+        let (bytes, memory) = body::read(body, account, &dashboard.api).await?;
         let form = Form::parse(&bytes);
+        let (author, visitor) = admitted(&mut parts, dashboard).await?;
         visitor.must_have_sent(&form)?;
         Ok(Self { author, visitor, form, _memory: memory })
     }
+}
+
+async fn admitted(parts: &mut Parts, dashboard: &Dashboard) -> Result<(Author, Visitor), Failure> {
+    let visitor = Visitor::from_request_parts(parts, dashboard).await?;
+    Ok((Author::of(&visitor)?, visitor))
 }
 
 /// Class, glyph and word of a template's state.

@@ -18,7 +18,8 @@
 //!
 //! In read-only mode `Journey::submit` and `Journey::check_sender` refuse with `UNAVAILABLE` ([`Accept::must_not_be_read_only`]).
 //!
-//! `Journey::submit` repeats 2 on the facts that the message is decided on: a key may be switched off at any moment.
+//! `Journey::submit` repeats 2 on the facts that the message is decided on: a key may be switched off at any moment. All
+//! other requests over HTTP repeat it when their body has come ([`Accept::look_again`]).
 
 pub mod authenticate;
 pub mod batches;
@@ -91,6 +92,14 @@ impl Accept {
         let is_stranger = refusal == Refusal::Unauthorized;
         let refusal = if is_stranger { self.rate_limits.failed_login(ip) } else { refusal };
         FailedLogin { refusal, key }
+    }
+
+    /// Looks again at who was let in before the body of the request had come.
+    ///
+    /// # Errors
+    /// `UNAUTHORIZED`, `FORBIDDEN`, or `UNAVAILABLE` when the store fails.
+    pub async fn look_again(&self, caller: &Caller) -> Result<(), Refused> {
+        authenticate::still_may(&self.facts, &self.clock, caller).await
     }
 
     /// Refuses while an operator has switched the server to read-only mode, as this node knows since the caller was found.

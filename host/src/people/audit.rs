@@ -1,11 +1,11 @@
 //! What is written into the audit log of a change by a person. Changes by keys are written by the API, those of the
 //! command line by the command line.
 
-use super::sessions::Origin;
+use super::sessions::{Origin, shown};
 use super::{People, Person};
 use crate::id::{AccountId, UserId};
 use crate::message::address::EmailAddress;
-use crate::store::{ActorId, AuditRow};
+use crate::store::{ActorId, AuditRow, PersonRow};
 
 /// A change that a person has made.
 #[derive(Debug, Clone)]
@@ -44,6 +44,27 @@ impl People {
             ip: Some(change.from.ip.to_string()),
         };
         self.store.record_made_change(&row).await;
+    }
+
+    /// A change that belongs to the person, as of the password: it stands in the log of the account that the session shows
+    /// where the person is in it, else of the one used last, and of the server where the person is in none. An account that
+    /// an operator acts as has nothing to do with it.
+    pub(super) async fn record_own(
+        &self,
+        (user, account): (&PersonRow, Option<AccountId>),
+        (action, subject): (&'static str, Option<String>),
+        from: &Origin,
+    ) {
+        // A store that does not answer takes no entry either, and that is logged.
+        let memberships = self.store.memberships(user.id).await.unwrap_or_default();
+        self.record_change(PersonsChange {
+            user: (user.id, &user.email),
+            account: shown(&memberships, account).map(|it| it.account),
+            action,
+            subject,
+            from,
+        })
+        .await;
     }
 
     /// A change in the account that the person's session shows.

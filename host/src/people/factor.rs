@@ -8,8 +8,8 @@ use totp_rs::{Builder, Totp};
 
 use super::{Origin, People, Person};
 use crate::clock::Timestamp;
-use crate::id::{UserId, fill_random};
-use crate::store::{NewFactor, StoreError};
+use crate::id::{AccountId, UserId, fill_random};
+use crate::store::{NewFactor, PersonRow, StoreError};
 
 const SECRET_BYTES: usize = 20;
 const RECOVERY_CODES: usize = 10;
@@ -80,17 +80,23 @@ impl Enrolment {
 }
 
 impl People {
-    /// Whether a code, or a recovery code, is right. It is used up: the same is refused from then on.
-    pub async fn is_second_step(
+    /// Whether a code, or a recovery code, of a user is right. It is used up: the same is refused from then on. The account
+    /// is the one that the user's session shows.
+    pub(super) async fn is_second_step(
         &self,
-        user: UserId,
+        (person, account): (&PersonRow, Option<AccountId>),
         presented: &str,
-        now: Timestamp,
+        from: &Origin,
     ) -> Result<bool, StoreError> {
-        let presented = plain(presented);
+        let (user, now, presented) = (person.id, self.clock.now(), plain(presented));
         if presented.len() > 6 {
             let hash = recovery_hash(&presented);
-            return self.store.use_recovery_code(user, &hash, now).await;
+            let is_right = self.store.use_recovery_code(user, &hash, now).await?;
+            if is_right {
+                let change = ("use_recovery_code", Some(user.to_string()));
+                self.record_own((person, account), change, from).await;
+            }
+            return Ok(is_right);
         }
         let Some(factor) = self.store.factor(user).await? else { return Ok(false) };
         let Ok(secret) = self.seal.open(&identity(user), &factor.secret) else {
@@ -116,14 +122,16 @@ impl People {
         let (user, now) = (person.user.id, self.clock.now());
         let (factor, codes) = Enrolment::of(enrolment)?.prove(self, user, code, now)?;
         self.store.replace_factor((user, person.session.id), &factor, now).await?;
-        self.record_in_account(person, ("set_factor", Some(user.to_string())), from).await;
+        let change = ("set_factor", Some(user.to_string()));
+        self.record_own((&person.user, person.session.account), change, from).await;
         Ok(codes)
     }
 
     pub async fn remove_factor(&self, person: &Person, from: &Origin) -> Result<(), StoreError> {
         let user = person.user.id;
         self.store.remove_factor(user).await?;
-        self.record_in_account(person, ("remove_factor", Some(user.to_string())), from).await;
+        let change = ("remove_factor", Some(user.to_string()));
+        self.record_own((&person.user, person.session.account), change, from).await;
         Ok(())
     }
 }

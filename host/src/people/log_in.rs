@@ -102,12 +102,17 @@ impl People {
         code: &str,
         from: &Origin,
     ) -> Result<Secret, LogInError> {
-        let user = self.counted(from, self.user_of_step(step, code)).await?;
+        let user = self.counted(from, self.user_of_step(step, code, from)).await?;
         self.begin(&user, from).await
     }
 
     /// The user whom the right code logs in. The step cannot be taken again.
-    async fn user_of_step(&self, step: &str, code: &str) -> Result<PersonRow, LogInError> {
+    async fn user_of_step(
+        &self,
+        step: &str,
+        code: &str,
+        from: &Origin,
+    ) -> Result<PersonRow, LogInError> {
         let now = self.clock.now();
         let step: Secret = step.parse().map_err(|_| LogInError::Over)?;
         let link = self.store.link(&step.hash(), now).await?;
@@ -117,11 +122,11 @@ impl People {
         if !self.store.try_code(&step.hash(), MAX_CODES, now).await? {
             return Err(LogInError::Over);
         }
-        if !self.is_second_step(user, code, now).await? {
-            return Err(LogInError::WrongCode);
-        }
         // Read before the step is taken: a change of the password takes the steps that were begun with the one before.
         let user = self.store.user(user).await?.ok_or(LogInError::Over)?;
+        if !self.is_second_step((&user, None), code, from).await? {
+            return Err(LogInError::WrongCode);
+        }
         if self.store.take_link(&step.hash(), now).await? {
             Ok(user)
         } else {
@@ -168,7 +173,8 @@ impl People {
         if !self.store.change_password(person.user.id, passwords, person.session.id).await? {
             return Err(LogInError::Wrong);
         }
-        self.record_in_account(person, ("change_password", None), from).await;
+        let change = ("change_password", None);
+        self.record_own((&person.user, person.session.account), change, from).await;
         Ok(())
     }
 
@@ -182,7 +188,7 @@ impl People {
         let is_ended = self.store.end_session(person.user.id, id).await?;
         if is_ended {
             let change = ("end_session", Some(id.to_string()));
-            self.record_in_account(person, change, from).await;
+            self.record_own((&person.user, person.session.account), change, from).await;
         }
         Ok(is_ended)
     }
@@ -194,8 +200,8 @@ impl People {
         from: &Origin,
     ) -> Result<(), LogInError> {
         self.check_again(person, password, from).await?;
-        let (user, now) = (&person.user, self.clock.now());
-        if user.has_factor && !self.is_second_step(user.id, code, now).await? {
+        let own = (&person.user, person.session.account);
+        if person.user.has_factor && !self.is_second_step(own, code, from).await? {
             return Err(LogInError::WrongCode);
         }
         Ok(())

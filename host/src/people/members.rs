@@ -115,7 +115,7 @@ impl People {
         let Ok(email) = email.trim().parse::<EmailAddress>() else { return Ok(None) };
         let Some(user) = self.store.user_by_email(&email).await? else { return Ok(None) };
         let now = self.clock.now();
-        let newest = self.store.newest_link(user.id).await?;
+        let newest = self.store.newest_password_link(user.id).await?;
         if newest.is_some_and(|it| it.created_at.after(LINK_PAUSE) > now) {
             return Ok(None);
         }

@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 
 use crate::id::fill_random;
 use crate::journey::accept::rate_limit::network;
+use crate::journey::render::visible;
 
 const MEMORY_KIB: u32 = 19 * 1_024;
 const PASSES: u32 = 2;
@@ -62,6 +63,10 @@ pub enum PasswordError {
     TooShort,
     #[error("a password has at most {MAX_PASSWORD_BYTES} bytes")]
     TooLong,
+    #[error(
+        "a password has at least one character that can be seen; choose letters, digits or signs"
+    )]
+    Blank,
     #[error("too many people log in at this moment; try again in some seconds")]
     Busy,
     #[error("too many passwords from your address wait to be compared; try again in a second")]
@@ -115,6 +120,9 @@ impl Passwords {
         }
         if password.len() > MAX_PASSWORD_BYTES {
             return Err(PasswordError::TooLong);
+        }
+        if !visible::in_text(password) {
+            return Err(PasswordError::Blank);
         }
         Ok(())
     }
@@ -244,6 +252,15 @@ mod tests {
         assert_eq!(passwords.is_right("correct horse battery", None, HERE).await, Ok(false));
         assert_eq!(passwords.hash("short", HERE).await, Err(PasswordError::TooShort));
         assert_eq!(passwords.hash(&"x".repeat(257), HERE).await, Err(PasswordError::TooLong));
+    }
+
+    #[test]
+    fn a_password_of_which_nothing_can_be_seen_is_refused() {
+        for blank in [" ", "\t", "\0", "\u{a0}", "\u{3000}", "\u{200b}", " \u{7f}"] {
+            let typed = blank.repeat(MIN_PASSWORD_CHARS);
+            assert_eq!(Passwords::check(&typed), Err(PasswordError::Blank), "{typed:?}");
+        }
+        assert_eq!(Passwords::check("           a"), Ok(()), "a blank may stand in one");
     }
 
     /// A hash that does not parse would be refused at once, and tell that there is nobody.

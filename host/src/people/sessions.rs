@@ -77,8 +77,7 @@ impl People {
         }
         // The role is read with each request: who loses it has lost it.
         let memberships = self.store.memberships(user.id).await?;
-        let shown = accepted(&memberships).find(|it| Some(it.account) == session.account);
-        let membership = shown.or_else(|| last_used(&memberships));
+        let membership = shown(&memberships, session.account);
         if let Some(other) = membership
             && session.account.is_some_and(|it| it != other.account)
         {
@@ -109,6 +108,15 @@ impl People {
 /// The accounts that a person is in, without those that wait for an answer.
 fn accepted(memberships: &[MembershipRow]) -> impl DoubleEndedIterator<Item = &MembershipRow> {
     memberships.iter().filter(|it| it.state == MembershipState::Accepted)
+}
+
+/// The membership in the account that a session shows, or in another one where the person is not in that any more.
+pub(super) fn shown(
+    memberships: &[MembershipRow],
+    account: Option<AccountId>,
+) -> Option<&MembershipRow> {
+    let mut own = accepted(memberships);
+    own.find(|it| Some(it.account) == account).or_else(|| last_used(memberships))
 }
 
 /// The account that a log-in opens; the one that was opened first where none was used yet.

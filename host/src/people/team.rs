@@ -101,7 +101,7 @@ impl People {
             }
             (MembershipState::Accepted, Some(_)) => (row.user.id, None),
             (MembershipState::Accepted, None) => {
-                let newest = self.store.newest_link(row.user.id).await?;
+                let newest = self.store.newest_password_link(row.user.id).await?;
                 (row.user.id, newest.map(|it| it.expires_at))
             }
         };

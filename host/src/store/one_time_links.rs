@@ -86,12 +86,15 @@ impl Store {
         row.map(|row| link_row(&row)).transpose()
     }
 
-    /// The newest link of a person, over or not.
-    pub async fn newest_link(&self, user: UserId) -> Result<Option<LinkRow>, StoreError> {
-        let row = sql("-- newest_link
+    /// The newest link by which a person chooses a password, over or not.
+    pub async fn newest_password_link(&self, user: UserId) -> Result<Option<LinkRow>, StoreError> {
+        let row = sql("-- newest_password_link
              SELECT purpose, user_id, account_id, created_at, expires_at
-             FROM one_time_links WHERE user_id = $1 ORDER BY created_at DESC LIMIT 1")
+             FROM one_time_links WHERE user_id = $1 AND purpose IN ($2, $3)
+             ORDER BY created_at DESC LIMIT 1")
         .bind(user)
+        .bind(LinkPurpose::Invitation.as_str())
+        .bind(LinkPurpose::Reset.as_str())
         .optional(&self.db.readers)
         .await?;
         row.map(|row| link_row(&row)).transpose()

@@ -1,11 +1,12 @@
 //! What keeps others out: other sites, other accounts, lesser roles, ended sessions.
 
-use serde_json::json;
-use waxwing_tests::Server;
+use reqwest::Method;
+use serde_json::{Value, json};
+use waxwing_tests::{HalfSent, Server};
 
 use super::templates::publish_mine;
 use super::{Browser, PASSWORD, dev_person};
-use crate::fixture::message;
+use crate::fixture::{change, message};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
                       font-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -202,6 +203,62 @@ async fn a_session_that_is_ended_elsewhere_is_over_with_its_next_request() {
     assert_eq!(one.submit(ends[0], &[]).await.status, 303);
     assert_eq!(other.get("/app").await.to.as_deref(), Some("/login"));
     assert_eq!(one.get("/app").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_form_is_decided_on_what_holds_when_it_has_come_whole() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 10);
+    let mut owner = Browser::invited(&server, "ann@example.com", &account.id, "owner").await;
+    let mut other = Browser::invited(&server, "bo@example.com", &account.id, "owner").await;
+    publish_mine(&mut other).await;
+    let ann = "user_id = (SELECT id FROM users WHERE email = 'ann@example.com')";
+    let role = |role: &str| format!("UPDATE memberships SET role = '{role}' WHERE {ann}");
+    let id = server.in_sql(&account.id);
+    let state = |state: &str| format!("UPDATE accounts SET state = '{state}' WHERE id = {id}");
+    for (before, after) in
+        [(role("read-only"), role("owner")), (state("suspended"), state("active"))]
+    {
+        let forms = begun(&mut owner).await;
+        change(&server, &before).await;
+        assert_end(forms, "HTTP/1.1 403 ").await;
+        change(&server, &after).await;
+    }
+
+    let forms = begun(&mut owner).await;
+    let maintenance = async |body: Value| {
+        let request = server.request(Method::PUT, "/v1/maintenance");
+        let request = request.header("x-api-key", server.key()).json(&body);
+        assert_eq!(server.answer(request).await.status, 200);
+    };
+    maintenance(json!({"readOnly": true, "reason": "A new disk."})).await;
+    assert_end(forms, "HTTP/1.1 503 ").await;
+    maintenance(json!({"readOnly": false})).await;
+
+    let forms = begun(&mut owner).await;
+    change(&server, &format!("DELETE FROM sessions WHERE {ann}")).await;
+    assert_end(forms, "HTTP/1.1 303 ").await;
+    assert_eq!(owner.get("/app").await.to.as_deref(), Some("/login"));
+    for page in ["/app/keys", "/app/templates/mine"] {
+        let page = other.get(page).await;
+        assert!(page.status == 200 && !page.html.contains("Too late"), "{}", page.html);
+    }
+}
+
+/// A form of each kind whose body is on its way.
+async fn begun(browser: &mut Browser<'_>) -> [HalfSent; 2] {
+    let draft = [("edition", "1"), ("subject", "Too late"), ("markup", "<p>Too late</p>")];
+    [
+        browser.begin("/app/keys", &[("name", "Too late"), ("scope", "send")]).await,
+        browser.begin("/app/templates/mine/draft", &draft).await,
+    ]
+}
+
+async fn assert_end(forms: [HalfSent; 2], status: &str) {
+    for form in forms {
+        let answer = form.end().await;
+        assert!(answer.starts_with(status), "{answer}");
+    }
 }
 
 #[tokio::test]

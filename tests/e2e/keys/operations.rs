@@ -4,7 +4,7 @@ use std::fmt;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use waxwing_tests::{Answer, Server};
+use waxwing_tests::{Answer, HalfSent, Server};
 
 use super::text;
 use crate::fixture::message;
@@ -215,17 +215,30 @@ impl Operation {
     pub async fn with(&self, server: &Server, key: &str) -> Answer {
         let request = server.request(self.method.clone(), &self.path).header("x-api-key", key);
         server
-            .answer(match &self.body {
-                Some(body) => request.json(body),
-                None if self.takes_a_component() => {
-                    request.header("content-type", "application/wasm").body("no component")
-                }
-                None if self.takes_a_zip() => {
-                    request.header("content-type", "application/zip").body(&EMPTY_ZIP[..])
-                }
+            .answer(match self.content() {
+                Some((kind, body)) => request.header("content-type", kind).body(body),
                 None => request,
             })
             .await
+    }
+
+    /// Makes the request but for its body; none where the operation reads no body.
+    pub async fn begin_with(&self, server: &Server, key: &str) -> Option<HalfSent> {
+        let (kind, body) = self.content()?;
+        let headers = [("x-api-key", key), ("content-type", kind)];
+        server.begin(&format!("{} {}", self.method, self.path), &headers, &body).await
+    }
+
+    /// The body with its media type.
+    fn content(&self) -> Option<(&'static str, Vec<u8>)> {
+        match &self.body {
+            Some(body) => Some(("application/json", body.to_string().into_bytes())),
+            None if self.takes_a_component() => {
+                Some(("application/wasm", b"no component".to_vec()))
+            }
+            None if self.takes_a_zip() => Some(("application/zip", EMPTY_ZIP.to_vec())),
+            None => None,
+        }
     }
 
     fn takes_a_zip(&self) -> bool {

@@ -109,8 +109,8 @@ pub async fn import(
             return Err(problem);
         }
     };
-    let body = request.into_body();
-    let (bytes, _memory) = body::read_up_to(MAX_ARCHIVE_BYTES, body, author.share(), &api).await?;
+    let (bytes, _memory) =
+        body::read_up_to(MAX_ARCHIVE_BYTES, request, author.share(), &api).await?;
     let _one = api.authoring.archive_permit(author.share()).await.map_err(refused)?;
     let unpacked = tokio::task::spawn_blocking(move || archive::unpack(&bytes)).await;
     let files = unpacked.map_err(|_| stopped())?.map_err(|error| not_read(&error))?;

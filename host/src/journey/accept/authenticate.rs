@@ -74,6 +74,21 @@ pub(super) async fn refused_key(facts: &Facts, presented: Option<&str>) -> Optio
     key.hash.matches(&presented.hash()).then_some(key)
 }
 
+/// Looks at a caller again whose request has come whole: what was decided before its body holds for its body no more.
+///
+/// # Errors
+/// As for [`authenticate`]; and `FORBIDDEN` where the rights of the key are others now.
+pub async fn still_may(facts: &Facts, clock: &Clock, caller: &Caller) -> Result<(), Refused> {
+    on_current_facts(facts, |snapshot| async move {
+        let sender = recheck_caller(&snapshot, caller, clock.now()).await?;
+        if sender.key.has_rights_of(&caller.key) {
+            return Ok(());
+        }
+        Err(forbidden("the key was changed while the request came in; send the request again"))
+    })
+    .await
+}
+
 /// Looks at the caller again in the snapshot that its messages are decided on.
 pub(in crate::journey) async fn recheck_caller(
     snapshot: &Snapshot,
