@@ -17,6 +17,7 @@ use super::query::Query;
 use super::send::{idempotency_key, mark_replayed};
 use super::shapes::{Balance, Grant, LedgerPage, Page};
 use super::state::Api;
+use super::request_context::{self, ChangedNothing};
 use super::{body, query};
 use crate::account::idempotency::Idempotency;
 use crate::credit::Credits;
@@ -24,6 +25,7 @@ use crate::fair_share::ShareOwner;
 use crate::id::AccountId;
 use crate::journey::accept::json;
 use crate::journey::accept::refusal::{Fault, Refusal};
+use crate::management::acts;
 use crate::management::credits::{self, GrantError, GrantFault, GrantRequest};
 
 /// Whose.
@@ -128,6 +130,9 @@ pub async fn grant(
     let mut response = (StatusCode::CREATED, Json(grant)).into_response();
     if receipt.is_replayed {
         mark_replayed(&mut response);
+        response.extensions_mut().insert(ChangedNothing);
+    } else {
+        request_context::note_act(acts::granted(account, Credits(amount)));
     }
     Ok(response)
 }

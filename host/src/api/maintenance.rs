@@ -8,14 +8,15 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::Method;
 
-use super::body;
 use super::fields::Fields;
 use super::operator::Operator;
 use super::problem::Problem;
 use super::shapes::Maintenance;
 use super::state::Api;
+use super::{body, request_context};
 use crate::fair_share::ShareOwner;
 use crate::journey::accept::refusal::Refusal;
+use crate::management::acts;
 use crate::management::maintenance::{InvalidReason, reason, switch_on};
 use crate::store::{self, MaintenanceDelivery};
 
@@ -72,6 +73,7 @@ pub async fn change(
     }
     let known = api.journey.accept.facts.current_maintenance().await?;
     hold_delivery(&api, known.as_deref());
+    request_context::note_act(acts::maintenance_set(known.as_deref()));
     let mut shown = Maintenance::new(known.as_deref());
     shown.warnings = warnings;
     Ok(Json(shown))

@@ -1,5 +1,6 @@
 //! What is known of a request while its answer is made: its identifier, its client's address, its key.
 
+use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::OnceLock;
 
@@ -9,12 +10,24 @@ use super::client_address::ClientAddress;
 use crate::account::key::ApiKey;
 use crate::clock::Clock;
 use crate::id::{AccountId, KeyId, RequestId};
+use crate::management::acts::Act;
 
 /// What is known of a request while its answer is made.
 #[derive(Debug)]
 struct Current {
     id: RequestId,
     key: OnceLock<(KeyId, AccountId)>,
+    change: OnceLock<NotedChange>,
+}
+
+/// What the audit log says of a request, where the path and the answer do not say it.
+#[derive(Debug, Clone)]
+pub struct NotedChange {
+    /// None where that is the name of the operation.
+    pub action: Option<&'static str>,
+    /// None where that is the account which the request is about.
+    pub account: Option<AccountId>,
+    pub subject: String,
 }
 
 /// The code of the refusal that an answer is, for the log.
@@ -24,11 +37,6 @@ pub struct RefusalCode(pub &'static str);
 /// In the answer of an operation that could have changed something and did not: a check, or what was refused as a whole.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangedNothing;
-
-/// In the answer of an operation on something of the server's that has changed an account, too, which only the body of
-/// the request names.
-#[derive(Debug, Clone, Copy)]
-pub struct InAccount(pub Option<AccountId>);
 
 /// Why a connection is refused; the listener notes it with the request that came over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +63,28 @@ pub fn note_key(key: &ApiKey) {
     let _noted = CURRENT.try_with(|it| it.key.set((key.id, key.account_id)));
 }
 
+/// Notes what a request has done, for the audit log.
+pub fn note_act(act: Act) {
+    let Act { action, account, subject } = act;
+    note_change(NotedChange { action: Some(action), account, subject });
+}
+
+/// Notes what a request has done its operation to, for the audit log.
+pub fn note_subject(subject: impl Display) {
+    note_change(NotedChange { action: None, account: None, subject: subject.to_string() });
+}
+
+fn note_change(change: NotedChange) {
+    // Outside a request nothing is written down.
+    let _noted = CURRENT.try_with(|it| it.change.set(change));
+}
+
+/// What was noted of the request that this task answers.
+#[must_use]
+pub fn noted_change() -> Option<NotedChange> {
+    CURRENT.try_with(|it| it.change.get().cloned()).ok().flatten()
+}
+
 /// Whose request this task answers; none before its key is known, and for the control token.
 #[must_use]
 pub fn key() -> Option<(KeyId, AccountId)> {
@@ -73,7 +103,7 @@ pub async fn within<R>(
     id: RequestId,
     answer: impl Future<Output = R>,
 ) -> (R, Option<(KeyId, AccountId)>) {
-    let current = Current { id, key: OnceLock::new() };
+    let current = Current { id, key: OnceLock::new(), change: OnceLock::new() };
     let answer = async { (answer.await, CURRENT.with(|it| it.key.get().copied())) };
     CURRENT.scope(current, answer).await
 }

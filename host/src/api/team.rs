@@ -12,12 +12,14 @@ use super::body;
 use super::fields::Fields;
 use super::problem::{Code, Problem};
 use super::query::Query;
+use super::request_context;
 use super::server_mail::{MailError, SystemEmail};
 use super::shapes::{Page, RemovedMember, TeamInvitation, TeamList, TeamMember};
 use super::state::Api;
 use crate::account::role::Role;
 use crate::id::{AccountId, UserId};
 use crate::journey::accept::refusal::Refusal;
+use crate::management::acts;
 use crate::management::keys::Grantor;
 use crate::message::address::EmailAddress;
 use crate::people::{Invited, MemberError, TeamError, link_path};
@@ -79,6 +81,7 @@ pub async fn invite(
     let Some((email, role)) = email.zip(role) else { return Err(nobody()) };
     let email = email.to_string();
     let invited = api.people.invite_into(scope.account, (&email, role)).await.map_err(refused)?;
+    request_context::note_act(acts::invited(&invited.user.email, (scope.account, role)));
     let mut invitation = told(&api, &scope, invited).await?;
     invitation.member.warnings.extend(warnings);
     Ok((StatusCode::CREATED, Json(invitation)))
@@ -99,8 +102,9 @@ pub async fn invite_again(
     Path(user): Path<String>,
 ) -> Result<Json<TeamInvitation>, Problem> {
     let scope = scope.for_all_of_it_and_for_good(TEAM)?;
-    let invited = api.people.invite_again_into(scope.account, id(&user)?).await;
-    Ok(Json(told(&api, &scope, invited.map_err(refused)?).await?))
+    let invited = api.people.invite_again_into(scope.account, id(&user)?).await.map_err(refused)?;
+    request_context::note_act(acts::invited_again(&invited.user.email));
+    Ok(Json(told(&api, &scope, invited).await?))
 }
 
 /// Gives a member another role; it holds from the member's next page on.
@@ -127,7 +131,8 @@ pub async fn change(
     let role = fields.required::<Role>("role");
     let warnings = fields.end()?;
     let role = role.ok_or_else(nobody)?;
-    api.people.change_role_in(scope.account, (user, role)).await.map_err(refused)?;
+    let email = api.people.change_role_in(scope.account, (user, role)).await.map_err(refused)?;
+    request_context::note_act(acts::role_given(scope.account, &email, role));
     let row = api.people.member(scope.account, user).await.map_err(refused)?;
     let mut member = shown(&api, scope.account, row).await?;
     member.warnings = warnings;
@@ -150,6 +155,7 @@ pub async fn remove(
 ) -> Result<Json<RemovedMember>, Problem> {
     let (scope, id) = (scope.for_all_of_it_and_for_good(TEAM)?, id(&user)?);
     let email = api.people.remove_from(scope.account, id).await.map_err(refused)?;
+    request_context::note_act(acts::member_removed(&email));
     Ok(Json(RemovedMember { id, email: email.to_string(), removed: true }))
 }
 
