@@ -1,6 +1,7 @@
 //! Accounts, keys, credits, teams and the queue over HTTP: who may do what with whose.
 
 mod accounts;
+mod acts;
 mod audit;
 mod credits;
 mod deletion;

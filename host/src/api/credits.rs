@@ -28,14 +28,6 @@ use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::management::acts;
 use crate::management::credits::{self, GrantError, GrantFault, GrantRequest};
 
-/// Whose.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AccountQuery {
-    #[expect(dead_code, reason = "read by the extractor of the account")]
-    account: Option<AccountId>,
-}
-
 /// Which entries.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,9 +47,7 @@ pub struct LedgerQuery {
 pub async fn show(
     scope: AccountScope,
     State(api): State<Api>,
-    query: Result<Query<AccountQuery>, Problem>,
 ) -> Result<Json<Balance>, Problem> {
-    query?;
     let row = api.store.account(scope.account, api.clock.now()).await;
     Ok(Json(row.map_err(|error| store_refused(&error))?.into()))
 }

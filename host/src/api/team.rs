@@ -5,13 +5,11 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use http::StatusCode;
-use serde::Deserialize;
 
 use super::account_scope::{AccountScope, refused as store_refused};
 use super::body;
 use super::fields::Fields;
 use super::problem::{Code, Problem};
-use super::query::Query;
 use super::request_context;
 use super::server_mail::{MailError, SystemEmail};
 use super::shapes::{Page, RemovedMember, TeamInvitation, TeamList, TeamMember};
@@ -28,14 +26,6 @@ use crate::store::{LinkPurpose, MemberRow};
 /// Whoever is in the team sees all of the account, so a key for some of it does not.
 const TEAM: &str = "the people of the team";
 
-/// Whose.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TeamQuery {
-    #[expect(dead_code, reason = "read by the extractor of the account")]
-    account: Option<AccountId>,
-}
-
 /// The people of the account, with their roles.
 ///
 /// Here and below it takes a live key for the whole account, or with `account` an operator's.
@@ -47,10 +37,8 @@ pub struct TeamQuery {
 pub async fn list(
     scope: AccountScope,
     State(api): State<Api>,
-    query: Result<Query<TeamQuery>, Problem>,
 ) -> Result<Json<TeamList>, Problem> {
     let scope = scope.for_all_of_it(TEAM)?;
-    query?;
     let _page = api.lists.admit(scope.share_owner()).await?;
     let (team, now) = (api.people.team_of(scope.account).await?, api.clock.now());
     Ok(Json(Page::whole(team.into_iter().map(|it| TeamMember::new(it, now)))))
