@@ -6,6 +6,7 @@ mod audit;
 mod credits;
 mod deletion;
 mod keys;
+mod names;
 mod queue;
 mod team;
 mod users;
