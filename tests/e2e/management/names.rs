@@ -56,10 +56,8 @@ async fn pages_show_a_subject_that_turns_text_around_without_its_marks() {
     let body = with(message("ada@example.com"), "template", json!("turned"));
     let id = server.send(&account.key, &with(body, "data", json!({}))).await.message_id();
     let mut browser = Browser::of_dev(&server).await;
-    for path in ["/app/messages", "/app"] {
-        let html = browser.get(path).await.html;
-        assert!(html.contains("Re\u{fffd}ceipt") && !html.contains('\u{202e}'), "{path}: {html}");
-    }
+    let html = browser.get("/app/messages").await.html;
+    assert!(html.contains("Re\u{fffd}ceipt") && !html.contains('\u{202e}'), "{html}");
     let html = browser.get(&format!("/app/messages/{id}")).await.html;
     let head = html.split("</h1>").next().unwrap_or_default();
     assert!(head.contains("Re\u{fffd}ceipt") && !head.contains('\u{202e}'), "{html}");
