@@ -23,7 +23,7 @@ pub mod lists;
 mod maintenance;
 pub mod messages;
 mod nodes;
-mod openapi;
+pub(crate) mod openapi;
 pub mod operator;
 mod parameters;
 mod plans;

@@ -44,10 +44,7 @@ pub struct LedgerQuery {
     params(super::shapes::AccountQuery),
     responses((status = 200, description = "The balance", body = Balance),
               super::shapes::ReadRefusals))]
-pub async fn show(
-    scope: AccountScope,
-    State(api): State<Api>,
-) -> Result<Json<Balance>, Problem> {
+pub async fn show(scope: AccountScope, State(api): State<Api>) -> Result<Json<Balance>, Problem> {
     let row = api.store.account(scope.account, api.clock.now()).await;
     Ok(Json(row.map_err(|error| store_refused(&error))?.into()))
 }

@@ -34,10 +34,7 @@ const TEAM: &str = "the people of the team";
     params(super::shapes::AccountQuery),
     responses((status = 200, description = "The people", body = TeamList),
               super::shapes::ReadRefusals))]
-pub async fn list(
-    scope: AccountScope,
-    State(api): State<Api>,
-) -> Result<Json<TeamList>, Problem> {
+pub async fn list(scope: AccountScope, State(api): State<Api>) -> Result<Json<TeamList>, Problem> {
     let scope = scope.for_all_of_it(TEAM)?;
     let _page = api.lists.admit(scope.share_owner()).await?;
     let (team, now) = (api.people.team_of(scope.account).await?, api.clock.now());

@@ -199,6 +199,11 @@ impl Change {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::openapi;
+
+    /// Acts that a running server does not offer over its API.
+    const OF_COMMANDS: [&str; 5] =
+        ["drop_master_keys", "export_account", "hold_queue", "reseal_values", "rotate_master_key"];
 
     fn leaves(command: &Command, path: &str, found: &mut Vec<String>) {
         let mut inner = command.get_subcommands().filter(|it| it.get_name() != "help").peekable();
@@ -219,6 +224,19 @@ mod tests {
         known.sort_unstable();
         found.sort_unstable();
         assert_eq!(found, known, "put a new command into one of the two lists");
+    }
+
+    #[test]
+    fn a_command_calls_its_change_what_the_api_calls_it() {
+        let document = openapi::json();
+        let paths = document["paths"].as_object().into_iter().flatten();
+        let operations = paths.flat_map(|(_, methods)| methods.as_object().into_iter().flatten());
+        let names: Vec<&str> =
+            operations.filter_map(|(_, it)| it["operationId"].as_str()).collect();
+        for (command, action) in CHANGES {
+            let is_known = names.contains(&action) || OF_COMMANDS.contains(&action);
+            assert!(is_known, "{command}: {action} is no operation");
+        }
     }
 
     #[test]
