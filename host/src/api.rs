@@ -23,8 +23,9 @@ pub mod lists;
 mod maintenance;
 pub mod messages;
 mod nodes;
-mod openapi;
+pub(crate) mod openapi;
 pub mod operator;
+mod parameters;
 mod plans;
 mod plugins;
 pub(crate) mod precompressed;
@@ -51,7 +52,7 @@ pub(crate) mod webhooks;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{delete, get, patch, post, put};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
@@ -180,6 +181,7 @@ fn routes(api: &Api) -> Router<Api> {
         // Not around the sends: their messages are their own record, and a layer costs each of them.
         .route_layer(from_fn_with_state(api.clone(), audit::changes))
         .route_layer(from_fn_with_state(api.clone(), maintenance::refuse_changes))
+        .route_layer(from_fn(parameters::refuse_unknown))
         .route("/messages/send", post(send::send))
         .route("/messages/send/batch", post(batch::send_batch))
         .route("/openapi.json", get(openapi::document))

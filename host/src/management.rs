@@ -2,6 +2,7 @@
 //! command line call the same functions: each only reads what was asked for, and shows what came of it.
 
 pub mod accounts;
+pub mod acts;
 pub mod audit;
 pub mod credits;
 pub mod delivery_hold;

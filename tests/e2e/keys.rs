@@ -2,6 +2,7 @@
 
 mod current;
 mod operations;
+mod parameters;
 mod proxies;
 mod test_keys;
 

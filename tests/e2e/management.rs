@@ -1,10 +1,12 @@
 //! Accounts, keys, credits, teams and the queue over HTTP: who may do what with whose.
 
 mod accounts;
+mod acts;
 mod audit;
 mod credits;
 mod deletion;
 mod keys;
+mod names;
 mod queue;
 mod team;
 mod users;

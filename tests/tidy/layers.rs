@@ -163,7 +163,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
             ],
             &["decisions", "messages", "test_recipients", "traffic"],
             &["openapi"],
-            &["audit", "docs"],
+            &["audit", "docs", "parameters"],
         ],
     ),
     (

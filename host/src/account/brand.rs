@@ -6,6 +6,7 @@ use std::fmt;
 use url::Url;
 
 use crate::message::address::EmailAddress;
+use crate::message::line::{ONE_LINE, is_one_line};
 
 const MAX_NAME_CHARS: usize = 100;
 const MAX_ADDRESS_CHARS: usize = 300;
@@ -133,7 +134,7 @@ impl BrandField {
     }
 
     fn wanted(self) -> String {
-        let line = |most: usize| format!("one line of 1 to {most} characters");
+        let line = |most: usize| format!("1 to {most} characters {ONE_LINE}");
         match self {
             Self::ProductName => line(MAX_NAME_CHARS),
             Self::CompanyAddress => line(MAX_ADDRESS_CHARS),
@@ -198,7 +199,7 @@ impl fmt::Display for BrandField {
 }
 
 fn is_line(text: &str, most: usize) -> bool {
-    (1..=most).contains(&text.chars().count()) && !text.chars().any(char::is_control)
+    (1..=most).contains(&text.chars().count()) && is_one_line(text)
 }
 
 fn is_url(text: &str, schemes: &[&str]) -> bool {

@@ -13,7 +13,7 @@ use super::problem::{Code, Problem};
 use super::query::Query;
 use super::shapes::{Account, AccountPage, Page};
 use super::state::Api;
-use super::{body, query};
+use super::{body, query, request_context};
 use crate::account::AccountState;
 use crate::account::brand::BrandChanges;
 use crate::account::plan::Plan;
@@ -22,7 +22,7 @@ use crate::id::AccountId;
 use crate::journey::accept::refusal::Refusal;
 use crate::management::Change;
 use crate::management::accounts::{self, AccountChange, AccountError, NewAccount, PlanChoice};
-use crate::management::plans;
+use crate::management::{acts, plans};
 use crate::message::address::EmailAddress;
 use crate::store::{AccountRow, SentLately};
 
@@ -209,8 +209,11 @@ async fn changed(
     named: &[String],
 ) -> Result<Json<Account>, Problem> {
     let warnings = fields.end()?;
+    let act = acts::account_changed(id, &change);
     let row = accounts::change(&api.store, caller, id, change, named, api.clock.now()).await;
-    let mut account = with_sent_lately(api, row.map_err(|error| refused(&error))?).await?;
+    let row = row.map_err(|error| refused(&error))?;
+    request_context::note_act(act);
+    let mut account = with_sent_lately(api, row).await?;
     account.warnings = warnings;
     Ok(Json(account))
 }

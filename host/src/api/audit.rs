@@ -1,7 +1,8 @@
 //! Writes every change over the API into the audit log: who, which operation, on what, from where.
 //!
 //! One place for all routes, so that a new one cannot be forgotten: an operation with a body that changes nothing is known
-//! to [`only_looks`], or is [`TEST`]. The row is written behind the change; where that fails, the log says so.
+//! to [`only_looks`], or is [`TEST`]. The action is the name of the operation and the subject what was created or stands in the
+//! path, unless the handler has noted another one. The row is written behind the change; where that fails, the log says so.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -15,7 +16,6 @@ use http_body_util::BodyExt;
 use serde::Deserialize;
 
 use super::read_only::only_looks;
-use super::request_context::InAccount;
 use super::state::Api;
 use super::{openapi, request_context};
 use crate::id::AccountId;
@@ -75,9 +75,10 @@ pub async fn changes(
     }
     let (response, created) = created(response).await;
     let key = request_context::key();
-    let told = response.extensions().get::<InAccount>().and_then(|it| it.0);
+    let noted = request_context::noted_change();
     let of_key = key.filter(|_| !OF_SERVER.iter().any(|it| path.starts_with(it)));
-    let named = asked.or(of_path.and_then(|it| it.parse().ok())).or(told);
+    let told = noted.as_ref().and_then(|it| it.account);
+    let named = told.or(asked).or(of_path.and_then(|it| it.parse().ok()));
     let account = named.or(of_key.map(|(_, account)| account));
     let account = account.filter(|_| action.as_str() != DELETION);
     let name = match key {
@@ -90,8 +91,8 @@ pub async fn changes(
         actor: key.map_or(ActorId::ControlToken, |(key, _)| ActorId::Key(key)),
         acting: false,
         actor_name: name,
-        action: action.clone(),
-        subject: created.or(subject),
+        action: noted.as_ref().and_then(|it| it.action).unwrap_or(action).to_owned(),
+        subject: noted.map(|it| it.subject).or(created).or(subject),
         ip: Some(ip),
     };
     api.store.record_made_change(&row).await;

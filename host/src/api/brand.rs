@@ -4,57 +4,55 @@ use axum::Json;
 use axum::extract::{Request, State};
 use serde_json::Value;
 
-use super::admin::Admin;
-use super::body;
+use super::account_scope::{AccountScope, refused as store_refused};
 use super::problem::Problem;
 use super::shapes::Brand;
 use super::state::Api;
+use super::{body, request_context};
 use crate::account::brand::{BrandChanges, BrandField};
 use crate::authoring;
 use crate::journey::accept::json::not_an_object;
 use crate::journey::accept::refusal::{Fault, Refusal};
+use crate::management::acts;
 
 /// The account's brand.
 #[utoipa::path(get, path = "/v1/brand", operation_id = "show_brand", tag = "brand",
     security(("apiKey" = [])),
+    params(super::shapes::AccountQuery),
     responses((status = 200, description = "The brand", body = Brand),
               super::shapes::ReadRefusals))]
-pub async fn show(admin: Admin, State(api): State<Api>) -> Result<Json<Brand>, Problem> {
-    let row = api.store.account(admin.account(), api.clock.now()).await?;
-    Ok(Json(Brand::from(&row.account.brand)))
+pub async fn show(scope: AccountScope, State(api): State<Api>) -> Result<Json<Brand>, Problem> {
+    let row = api.store.account(scope.account, api.clock.now()).await;
+    Ok(Json(Brand::from(&row.map_err(|error| store_refused(&error))?.account.brand)))
 }
 
 /// Changes the account's brand: fields left out keep their value, and null clears a value. The next
 /// send is rendered with the new values.
 #[utoipa::path(patch, path = "/v1/brand", operation_id = "change_brand", tag = "brand",
     security(("apiKey" = [])),
+    params(super::shapes::AccountQuery),
     request_body = super::shapes::ChangeBrand,
     responses((status = 200, description = "The brand as it is now", body = Brand),
               super::shapes::BrandRefusals))]
 pub async fn change(
-    admin: Result<Admin, Problem>,
+    scope: Result<AccountScope, Problem>,
     State(api): State<Api>,
     request: Request,
 ) -> Result<Json<Brand>, Problem> {
-    let admin = admin.and_then(may_change);
-    let (admin, body, _memory) =
-        body::json_of(admin, |it| it.account().into(), &api, request).await?;
+    // It stands in the mail of every template.
+    let scope = scope.and_then(|scope| scope.for_all_of_it("the brand"));
+    let (scope, body, _memory) =
+        body::json_of(scope, AccountScope::share_owner, &api, request).await?;
     let (changes, warnings) = changes(&body)?;
-    let kept = api.store.change_brand(admin.account(), &changes).await?;
+    let before = api.store.account(scope.account, api.clock.now()).await;
+    let before = before.map_err(|error| store_refused(&error))?.account.brand;
+    let kept = api.store.change_brand(scope.account, &changes).await;
+    let kept = kept.map_err(|error| store_refused(&error))?;
+    request_context::note_act(acts::brand_changed(scope.account, &before, &kept));
     let mut brand = Brand::from(&kept);
     brand.warnings = warnings;
     brand.warnings.extend(authoring::brand::warnings(&kept));
     Ok(Json(brand))
-}
-
-/// The brand stands in the mail of every template, so it takes a live key for the whole account.
-fn may_change(admin: Admin) -> Result<Admin, Problem> {
-    let admin = admin.must_be_live("live mail shows the brand")?;
-    if admin.is_for_all() {
-        return Ok(admin);
-    }
-    let message = "the key is for some domains or templates; the brand is the whole account's";
-    Err(Refusal::Forbidden { message: message.to_owned(), retry_after_s: None }.into())
 }
 
 /// All faults at once, or the changes with what of the request meant nothing.

@@ -17,6 +17,7 @@ use super::query::Query;
 use super::send::{idempotency_key, mark_replayed};
 use super::shapes::{Balance, Grant, LedgerPage, Page};
 use super::state::Api;
+use super::request_context::{self, ChangedNothing};
 use super::{body, query};
 use crate::account::idempotency::Idempotency;
 use crate::credit::Credits;
@@ -24,15 +25,8 @@ use crate::fair_share::ShareOwner;
 use crate::id::AccountId;
 use crate::journey::accept::json;
 use crate::journey::accept::refusal::{Fault, Refusal};
+use crate::management::acts;
 use crate::management::credits::{self, GrantError, GrantFault, GrantRequest};
-
-/// Whose.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AccountQuery {
-    #[expect(dead_code, reason = "read by the extractor of the account")]
-    account: Option<AccountId>,
-}
 
 /// Which entries.
 #[derive(Debug, Deserialize)]
@@ -50,12 +44,7 @@ pub struct LedgerQuery {
     params(super::shapes::AccountQuery),
     responses((status = 200, description = "The balance", body = Balance),
               super::shapes::ReadRefusals))]
-pub async fn show(
-    scope: AccountScope,
-    State(api): State<Api>,
-    query: Result<Query<AccountQuery>, Problem>,
-) -> Result<Json<Balance>, Problem> {
-    query?;
+pub async fn show(scope: AccountScope, State(api): State<Api>) -> Result<Json<Balance>, Problem> {
     let row = api.store.account(scope.account, api.clock.now()).await;
     Ok(Json(row.map_err(|error| store_refused(&error))?.into()))
 }
@@ -128,6 +117,9 @@ pub async fn grant(
     let mut response = (StatusCode::CREATED, Json(grant)).into_response();
     if receipt.is_replayed {
         mark_replayed(&mut response);
+        response.extensions_mut().insert(ChangedNothing);
+    } else {
+        request_context::note_act(acts::granted(account, Credits(amount)));
     }
     Ok(response)
 }

@@ -13,7 +13,7 @@ use super::problem::{Code, Problem};
 use super::query::Query;
 use super::shapes::{DeletedDomain, Domain, DomainSummary, Listing, Page};
 use super::state::Api;
-use super::{body, query};
+use super::{body, query, request_context};
 use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
@@ -97,7 +97,9 @@ pub async fn add(
     let added = api.verifier.add(&account, name, kind, LookAlikes::Refused).await;
     let id = added.map_err(|error| refused(&error))?;
     let details = api.store.domain_details(id).await?;
-    let domain = view(&api, details.ok_or_else(|| unknown(&id.to_string()))?).await?;
+    let details = details.ok_or_else(|| unknown(&id.to_string()))?;
+    request_context::note_subject(&details.row.domain.name);
+    let domain = view(&api, details).await?;
     let members = body.as_object().into_iter().flat_map(|it| it.keys());
     let ignored = members.filter(|it| !["name", "sandbox"].contains(&it.as_str()));
     let warnings = ignored.map(|it| format!("unknown field `{it}`")).collect();
@@ -136,6 +138,7 @@ pub async fn check(
     let checked = api.verifier.check(details.row.domain.id).await;
     let checked = checked.map_err(|error| refused(&error.into()))?;
     let details = checked.ok_or_else(|| unknown(&domain))?;
+    request_context::note_subject(&details.row.domain.name);
     Ok(Json(view(&api, details).await?))
 }
 
@@ -154,6 +157,7 @@ pub async fn rotate(
     let details = find(&api, &admin, &domain).await?;
     let _permit = permit(&api.verifier.permits, admin.account())?;
     let details = api.verifier.rotate(details).await.map_err(|error| refused(&error))?;
+    request_context::note_subject(&details.row.domain.name);
     Ok(Json(view(&api, details).await?))
 }
 
@@ -171,6 +175,7 @@ pub async fn delete(
     let admin = admin.must_be_live(WHY_LIVE)?;
     let domain = find(&api, &admin, &domain).await?.row.domain;
     api.store.remove_domain(domain.id).await?;
+    request_context::note_subject(&domain.name);
     Ok(Json(DeletedDomain { id: domain.id, name: domain.name, deleted: true }))
 }
 

@@ -12,8 +12,9 @@ use super::operator::Operator;
 use super::problem::Problem;
 use super::shapes::Maintenance;
 use super::state::Api;
-use super::{body, read_only};
+use super::{body, read_only, request_context};
 use crate::fair_share::ShareOwner;
+use crate::management::acts;
 use crate::management::maintenance::{InvalidReason, reason, switch_on};
 use crate::store::{self, MaintenanceDelivery};
 
@@ -65,6 +66,7 @@ pub async fn change(
     }
     let known = api.journey.accept.facts.current_maintenance().await?;
     hold_delivery(&api, known.as_deref());
+    request_context::note_act(acts::maintenance_set(known.as_deref()));
     let mut shown = Maintenance::new(known.as_deref());
     shown.warnings = warnings;
     Ok(Json(shown))

@@ -33,9 +33,17 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
 /// # Errors
 /// Every parameter that is unknown, missing, given twice, or of another type.
 pub fn read<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
-    let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(uri)
-        .map_err(|_| Refusal::fault("", "invalid", "the query is not of the form a=1&b=2"))?;
-    parse(pairs.0).map_err(|faults| Refusal::BadRequest { faults }.into())
+    parse(pairs(uri)?).map_err(|faults| Refusal::BadRequest { faults }.into())
+}
+
+/// The query parameters of a request as they were written, by name.
+///
+/// # Errors
+/// It is no query of names and values.
+pub fn pairs(uri: &Uri) -> Result<Vec<(String, String)>, Refusal> {
+    let pairs = axum::extract::Query::try_from_uri(uri);
+    let wanted = "the query is not of the form a=1&b=2";
+    pairs.map(|it| it.0).map_err(|_| Refusal::fault("", "invalid", wanted))
 }
 
 /// serde stops at the first fault: so what is at fault is taken out, and the rest is read again.

@@ -1,5 +1,6 @@
 //! What is known of a request while its answer is made: its identifier, its client's address, its key, who was let in.
 
+use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::OnceLock;
 
@@ -10,6 +11,7 @@ use crate::account::key::ApiKey;
 use crate::clock::Clock;
 use crate::id::{AccountId, KeyId, RequestId};
 use crate::journey::accept::authenticate::Caller;
+use crate::management::acts::Act;
 
 /// What is known of a request while its answer is made.
 #[derive(Debug)]
@@ -17,6 +19,17 @@ struct Current {
     id: RequestId,
     key: OnceLock<(KeyId, AccountId)>,
     caller: OnceLock<Caller>,
+    change: OnceLock<NotedChange>,
+}
+
+/// What the audit log says of a request, where the path and the answer do not say it.
+#[derive(Debug, Clone)]
+pub struct NotedChange {
+    /// None where that is the name of the operation.
+    pub action: Option<&'static str>,
+    /// None where that is the account which the request is about.
+    pub account: Option<AccountId>,
+    pub subject: String,
 }
 
 /// The code of the refusal that an answer is, for the log.
@@ -26,11 +39,6 @@ pub struct RefusalCode(pub &'static str);
 /// In the answer of an operation that could have changed something and did not: a check, or what was refused as a whole.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangedNothing;
-
-/// In the answer of an operation on something of the server's that has changed an account, too, which only the body of
-/// the request names.
-#[derive(Debug, Clone, Copy)]
-pub struct InAccount(pub Option<AccountId>);
 
 /// Why a connection is refused; the listener notes it with the request that came over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +76,28 @@ pub fn caller() -> Option<Caller> {
     CURRENT.try_with(|it| it.caller.get().cloned()).ok().flatten()
 }
 
+/// Notes what a request has done, for the audit log.
+pub fn note_act(act: Act) {
+    let Act { action, account, subject } = act;
+    note_change(NotedChange { action: Some(action), account, subject });
+}
+
+/// Notes what a request has done its operation to, for the audit log.
+pub fn note_subject(subject: impl Display) {
+    note_change(NotedChange { action: None, account: None, subject: subject.to_string() });
+}
+
+fn note_change(change: NotedChange) {
+    // Outside a request nothing is written down.
+    let _noted = CURRENT.try_with(|it| it.change.set(change));
+}
+
+/// What was noted of the request that this task answers.
+#[must_use]
+pub fn noted_change() -> Option<NotedChange> {
+    CURRENT.try_with(|it| it.change.get().cloned()).ok().flatten()
+}
+
 /// Whose request this task answers; none before its key is known, and for the control token.
 #[must_use]
 pub fn key() -> Option<(KeyId, AccountId)> {
@@ -86,7 +116,8 @@ pub async fn within<R>(
     id: RequestId,
     answer: impl Future<Output = R>,
 ) -> (R, Option<(KeyId, AccountId)>) {
-    let current = Current { id, key: OnceLock::new(), caller: OnceLock::new() };
+    let current =
+        Current { id, key: OnceLock::new(), caller: OnceLock::new(), change: OnceLock::new() };
     let answer = async { (answer.await, CURRENT.with(|it| it.key.get().copied())) };
     CURRENT.scope(current, answer).await
 }

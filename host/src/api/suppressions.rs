@@ -2,8 +2,8 @@
 
 pub mod parse;
 
-use axum::Json;
 use axum::extract::{Path, Request, State};
+use axum::{Extension, Json};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,6 +13,7 @@ use super::admin::Admin;
 use super::fields::Fields;
 use super::problem::{Code, Problem};
 use super::query::{Faults, Query};
+use super::request_context::{self, ChangedNothing};
 use super::shapes::{
     DeletedSuppression, Page, Suppression, SuppressionPage, SuppressionResult, SuppressionResults,
 };
@@ -20,6 +21,7 @@ use super::state::Api;
 use super::{body, query};
 use crate::id::AccountId;
 use crate::journey::accept::refusal::{Fault, Refusal};
+use crate::management::acts;
 use crate::management::suppressions::{opened, sealed};
 use crate::message::address::EmailAddress;
 use crate::store::Suppressed;
@@ -91,7 +93,9 @@ pub async fn add(
     let (account, body, _memory) = accepted(admin, &api, request).await?;
     let now = api.clock.now();
     let new = wanted(account, &body, now).map_err(Refusal::bad_request)?;
+    let act = acts::suppressed(account, std::slice::from_ref(&new.address));
     let added = api.store.suppress_all(&[new], now).await?;
+    request_context::note_act(act);
     let added = added.into_iter().next().ok_or_else(unanswered)?;
     let status = if added.before { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(with_warnings(added, &body))))
@@ -108,7 +112,7 @@ pub async fn add_batch(
     admin: Result<Admin, Problem>,
     State(api): State<Api>,
     request: Request,
-) -> Result<Json<SuppressionResults>, Problem> {
+) -> Result<(Option<Extension<ChangedNothing>>, Json<SuppressionResults>), Problem> {
     let (account, body, _memory) = accepted(admin, &api, request).await?;
     let items = items(&body)?;
     let now = api.clock.now();
@@ -117,6 +121,13 @@ pub async fn add_batch(
     let new: Vec<NewSuppression> =
         wanted.iter().filter_map(|it| it.as_ref().ok()).cloned().collect();
     let added = api.store.suppress_all(&new, now).await?;
+    let addresses: Vec<String> = new.iter().map(|it| it.address.clone()).collect();
+    let changed = if addresses.is_empty() {
+        Some(Extension(ChangedNothing))
+    } else {
+        request_context::note_act(acts::suppressed(account, &addresses));
+        None
+    };
     let success = new.len() == items.len();
     let mut added = added.into_iter();
     let results = wanted.into_iter().zip(items).map(|(wanted, item)| match wanted {
@@ -130,7 +141,7 @@ pub async fn add_batch(
         }
     });
     let data = results.collect::<Result<_, Problem>>()?;
-    Ok(Json(SuppressionResults { success, data }))
+    Ok((changed, Json(SuppressionResults { success, data })))
 }
 
 /// One address of the list.
@@ -167,6 +178,7 @@ pub async fn delete(
         return Err(unknown(&address));
     }
     let undo = found.map(|it| sealed(&api.seal, account, vec![it]));
+    request_context::note_act(acts::unsuppressed(account, &folded));
     Ok(Json(DeletedSuppression { address: folded, deleted: true, undo }))
 }
 
@@ -192,7 +204,9 @@ pub async fn restore(
     }
     fields.end()?;
     let restored = removed.unwrap_or_default();
+    let addresses: Vec<String> = restored.iter().map(|it| it.address.clone()).collect();
     let restored = api.store.suppress_all(&restored, api.clock.now()).await?;
+    request_context::note_act(acts::suppressions_restored(account, &addresses));
     Ok(Json(Page::whole(restored.into_iter().map(|it| it.row))))
 }
 

@@ -5,19 +5,19 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use http::StatusCode;
-use serde::Deserialize;
 
 use super::account_scope::{AccountScope, refused as store_refused};
 use super::body;
 use super::fields::Fields;
 use super::problem::{Code, Problem};
-use super::query::Query;
+use super::request_context;
 use super::server_mail::{MailError, SystemEmail};
 use super::shapes::{Page, RemovedMember, TeamInvitation, TeamList, TeamMember};
 use super::state::Api;
 use crate::account::role::Role;
 use crate::id::{AccountId, UserId};
 use crate::journey::accept::refusal::Refusal;
+use crate::management::acts;
 use crate::management::keys::Grantor;
 use crate::message::address::EmailAddress;
 use crate::people::{Invited, MemberError, TeamError, link_path};
@@ -25,14 +25,6 @@ use crate::store::{LinkPurpose, MemberRow};
 
 /// Whoever is in the team sees all of the account, so a key for some of it does not.
 const TEAM: &str = "the people of the team";
-
-/// Whose.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TeamQuery {
-    #[expect(dead_code, reason = "read by the extractor of the account")]
-    account: Option<AccountId>,
-}
 
 /// The people of the account, with their roles.
 ///
@@ -42,13 +34,8 @@ pub struct TeamQuery {
     params(super::shapes::AccountQuery),
     responses((status = 200, description = "The people", body = TeamList),
               super::shapes::ReadRefusals))]
-pub async fn list(
-    scope: AccountScope,
-    State(api): State<Api>,
-    query: Result<Query<TeamQuery>, Problem>,
-) -> Result<Json<TeamList>, Problem> {
+pub async fn list(scope: AccountScope, State(api): State<Api>) -> Result<Json<TeamList>, Problem> {
     let scope = scope.for_all_of_it(TEAM)?;
-    query?;
     let _page = api.lists.admit(scope.share_owner()).await?;
     let (team, now) = (api.people.team_of(scope.account).await?, api.clock.now());
     Ok(Json(Page::whole(team.into_iter().map(|it| TeamMember::new(it, now)))))
@@ -79,6 +66,7 @@ pub async fn invite(
     let Some((email, role)) = email.zip(role) else { return Err(nobody()) };
     let email = email.to_string();
     let invited = api.people.invite_into(scope.account, (&email, role)).await.map_err(refused)?;
+    request_context::note_act(acts::invited(&invited.user.email, (scope.account, role)));
     let mut invitation = told(&api, &scope, invited).await?;
     invitation.member.warnings.extend(warnings);
     Ok((StatusCode::CREATED, Json(invitation)))
@@ -99,8 +87,9 @@ pub async fn invite_again(
     Path(user): Path<String>,
 ) -> Result<Json<TeamInvitation>, Problem> {
     let scope = scope.for_all_of_it_and_for_good(TEAM)?;
-    let invited = api.people.invite_again_into(scope.account, id(&user)?).await;
-    Ok(Json(told(&api, &scope, invited.map_err(refused)?).await?))
+    let invited = api.people.invite_again_into(scope.account, id(&user)?).await.map_err(refused)?;
+    request_context::note_act(acts::invited_again(&invited.user.email));
+    Ok(Json(told(&api, &scope, invited).await?))
 }
 
 /// Gives a member another role; it holds from the member's next page on.
@@ -127,7 +116,8 @@ pub async fn change(
     let role = fields.required::<Role>("role");
     let warnings = fields.end()?;
     let role = role.ok_or_else(nobody)?;
-    api.people.change_role_in(scope.account, (user, role)).await.map_err(refused)?;
+    let email = api.people.change_role_in(scope.account, (user, role)).await.map_err(refused)?;
+    request_context::note_act(acts::role_given(scope.account, &email, role));
     let row = api.people.member(scope.account, user).await.map_err(refused)?;
     let mut member = shown(&api, scope.account, row).await?;
     member.warnings = warnings;
@@ -150,6 +140,7 @@ pub async fn remove(
 ) -> Result<Json<RemovedMember>, Problem> {
     let (scope, id) = (scope.for_all_of_it_and_for_good(TEAM)?, id(&user)?);
     let email = api.people.remove_from(scope.account, id).await.map_err(refused)?;
+    request_context::note_act(acts::member_removed(&email));
     Ok(Json(RemovedMember { id, email: email.to_string(), removed: true }))
 }
 

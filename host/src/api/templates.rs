@@ -170,6 +170,7 @@ pub async fn create(
         }
     };
     let row = row.map_err(refused)?;
+    request_context::note_subject(&row.slug);
     Ok((StatusCode::CREATED, told(&api, &row).await?).into_response())
 }
 
@@ -337,6 +338,7 @@ pub async fn duplicate(State(api): State<Api>, request: Request) -> Result<Respo
     let copy = fields.end(copy)?;
     asked.author.may_write(&Place { slug: copy.clone(), ..place.clone() })?;
     let row = api.authoring.duplicate(place, copy, asked.author.name()).await.map_err(refused)?;
+    request_context::note_subject(&row.slug);
     Ok((StatusCode::CREATED, told(&api, &row).await?).into_response())
 }
 

@@ -1,14 +1,14 @@
 //! `/v1/test-recipients`: the addresses that tests of templates really go to.
 
-use axum::Json;
 use axum::extract::{Path, Request, State};
+use axum::{Extension, Json};
 use http::StatusCode;
 
 use super::admin::{Admin, authenticated};
 use super::body;
 use super::fields::Fields;
 use super::problem::Problem;
-use super::request_context;
+use super::request_context::{self, ChangedNothing};
 use super::shapes::{DeletedTestRecipient, Page, TestRecipient, TestRecipientList};
 use super::state::Api;
 use super::templates::contract::reached_at;
@@ -46,7 +46,7 @@ pub async fn add(
     admin: Result<Admin, Problem>,
     State(api): State<Api>,
     request: Request,
-) -> Result<(StatusCode, Json<TestRecipient>), Problem> {
+) -> Result<(StatusCode, Option<Extension<ChangedNothing>>, Json<TestRecipient>), Problem> {
     // Where no name is configured, the link in the mail leads to this server as the client has reached it.
     let server = api.people_url.clone().unwrap_or_else(|| reached_at(&api, request.headers()).http);
     let admin = admin.and_then(may_change);
@@ -64,8 +64,13 @@ pub async fn add(
     let id = request_context::current();
     let asked = api.authoring.ask_test_recipient(&api.journey, (caller, id), address, &server);
     let AskedRecipient { row, mail } = asked.await.map_err(refused)?;
-    let status = if mail.is_some() { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(TestRecipient::asked(row, mail, warnings))))
+    let (status, unchanged) = match mail {
+        Some(_) => (StatusCode::CREATED, None),
+        // Who is confirmed already is asked nothing.
+        None => (StatusCode::OK, Some(Extension(ChangedNothing))),
+    };
+    request_context::note_subject(&row.address);
+    Ok((status, unchanged, Json(TestRecipient::asked(row, mail, warnings))))
 }
 
 /// Takes an address off the list: tests to it go into the sandbox inbox, and links in earlier mails end.
@@ -83,6 +88,7 @@ pub async fn delete(
     let address = address.to_lowercase();
     let removed = api.authoring.remove_test_recipient(admin.account(), &address).await;
     removed.map_err(refused)?;
+    request_context::note_subject(&address);
     Ok(Json(DeletedTestRecipient { address, deleted: true }))
 }
 

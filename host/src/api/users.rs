@@ -1,7 +1,7 @@
 //! `/v1/users`: the people who use the dashboard. What `waxwing user` does, for the operator of the server.
 
+use axum::Json;
 use axum::extract::{Path, Request, State};
-use axum::{Extension, Json};
 use http::StatusCode;
 use serde::Deserialize;
 
@@ -9,13 +9,13 @@ use super::fields::Fields;
 use super::operator::Operator;
 use super::problem::{Code, Problem};
 use super::query::Query;
-use super::request_context::InAccount;
 use super::shapes::{DeletedUser, Page, User, UserLink, UserPage};
 use super::state::Api;
-use super::{account_scope, body, query};
+use super::{account_scope, body, query, request_context};
 use crate::account::role::Role;
 use crate::fair_share::ShareOwner;
 use crate::id::{AccountId, UserId};
+use crate::management::acts;
 use crate::message::address::EmailAddress;
 use crate::people::{MemberError, NewMember, Secret, link_path};
 use crate::store::{LinkPurpose, PersonRow};
@@ -67,7 +67,7 @@ pub async fn invite(
     operator: Result<Operator, Problem>,
     State(api): State<Api>,
     request: Request,
-) -> Result<(StatusCode, Extension<InAccount>, Json<UserLink>), Problem> {
+) -> Result<(StatusCode, Json<UserLink>), Problem> {
     let (_, body, _memory) =
         body::json_of(operator, |_| ShareOwner::Operator, &api, request).await?;
     let mut fields = Fields::of(&body)?;
@@ -85,10 +85,12 @@ pub async fn invite(
     // Without it the fields have a fault.
     let Some(email) = email else { return Err(missing("the e-mail address".to_owned())) };
     let new = NewMember { email, membership: account.zip(role), is_operator };
+    let act = new.act();
     let (id, link) = api.people.invite(new).await.map_err(refused)?;
+    request_context::note_act(act);
     let row = found(&api, id).await?;
     let link = linked(&api, &row, (LinkPurpose::Invitation, &link), warnings).await?;
-    Ok((StatusCode::CREATED, Extension(InAccount(account)), Json(link)))
+    Ok((StatusCode::CREATED, Json(link)))
 }
 
 /// One user.
@@ -132,6 +134,7 @@ pub async fn give_role(
     let warnings = fields.end()?;
     let role = role.ok_or_else(|| missing("the role".to_owned()))?;
     api.people.give_role(&row.email, account, role).await.map_err(refused)?;
+    request_context::note_act(acts::role_given(account, &row.email, role));
     let mut user = user(&api, &row).await?;
     user.warnings = warnings;
     Ok(Json(user))
@@ -160,6 +163,7 @@ pub async fn reset(
     let removes_factor = fields.flag("removeFactor").unwrap_or_default();
     let warnings = fields.end()?;
     let (row, purpose, link) = api.people.reset(&row.email).await.map_err(refused)?;
+    request_context::note_act(acts::reset_link_made(&row.email));
     if removes_factor {
         api.store.remove_factor(row.id).await?;
     }
@@ -183,6 +187,7 @@ pub async fn remove(
 ) -> Result<Json<DeletedUser>, Problem> {
     let row = named(&api, &id).await?;
     let row = api.people.remove(&row.email).await.map_err(refused)?;
+    request_context::note_act(acts::user_removed(&row.email));
     Ok(Json(DeletedUser { id: row.id, email: row.email.to_string(), deleted: true }))
 }
 

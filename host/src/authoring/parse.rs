@@ -13,6 +13,7 @@ use super::bounds::{
 use super::suggest::nearest;
 use crate::journey::accept::json::not_an_object;
 use crate::journey::accept::refusal::Fault;
+use crate::message::line::{ONE_LINE, is_one_line};
 use crate::template::kind::TemplateKind;
 use crate::template::locale::LocaleTag;
 use crate::template::source::{
@@ -105,7 +106,7 @@ impl Reader {
         self.only("", body, known);
         self.either_html_or_mjml("", body);
         TemplateSource {
-            name: self.line(body, "name").unwrap_or_default(),
+            name: self.name(body).unwrap_or_default(),
             description: self.line(body, "description").unwrap_or_default(),
             subject: self.part(body, "", "subject").unwrap_or_default(),
             preheader: self.part(body, "", "preheader"),
@@ -166,6 +167,16 @@ impl Reader {
     /// What a person says of something: a bounded text.
     fn line(&mut self, body: &Map<String, Value>, name: &str) -> Option<String> {
         self.line_at(body.get(name), name)
+    }
+
+    /// What the template is called in lists.
+    fn name(&mut self, body: &Map<String, Value>) -> Option<String> {
+        let name = self.line(body, "name")?;
+        if is_one_line(&name) {
+            return Some(name);
+        }
+        self.fault("name", "invalid", format!("must be {ONE_LINE}"));
+        None
     }
 
     fn line_at(&mut self, value: Option<&Value>, field: &str) -> Option<String> {

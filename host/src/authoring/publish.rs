@@ -16,6 +16,7 @@ use super::finding::{Finding, Origin, Suggestion};
 use super::probe::probe;
 use super::resolve::{NewBlock, Resolved, Resolver, block};
 use super::{Authoring, Place, lint, mjml, newest};
+use crate::message::line::{ONE_LINE, is_one_line};
 use crate::store::{NewVersion, Publication, Published, TemplateOwner, TemplateRow, UserRow};
 use crate::template::compiled::{Compiled, rendered_source};
 use crate::template::kind::TemplateKind;
@@ -561,6 +562,9 @@ fn touched_name(user: &UserRow, owner: TemplateOwner) -> String {
 }
 
 pub(super) fn check_note(note: Option<&str>) -> Result<(), AuthoringError> {
+    if !note.is_none_or(is_one_line) {
+        return Err(AuthoringError::fault("note", "invalid", format!("must be {ONE_LINE}")));
+    }
     if note.is_some_and(|it| it.chars().count() > MAX_LINE) {
         let message = format!("may have at most {MAX_LINE} characters");
         return Err(AuthoringError::fault("note", "too_long", message));

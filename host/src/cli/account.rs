@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use super::error::CliError;
 use super::open::{Opened, Target};
-use super::output::{Output, text};
+use super::output::{Output, note_act, text};
 use crate::account::AccountState;
 use crate::account::plan::Plan;
 use crate::api::shapes;
 use crate::id::AccountId;
-use crate::management::Change;
 use crate::management::accounts::{self, AccountChange, NewAccount, PlanChoice};
+use crate::management::{Change, acts};
 use crate::message::address::EmailAddress;
 use crate::people::MAX_MEMBERS;
 use crate::plural::plural;
@@ -237,7 +237,9 @@ fn choice(plan: Plan, own_plan: bool) -> PlanChoice {
 async fn change(id: AccountId, target: &Target, change: AccountChange) -> Result<(), CliError> {
     let opened = target.open().await?;
     let now = opened.clock.now();
+    let act = acts::account_changed(id, &change);
     let row = accounts::change(&opened.store, None, id, change, &[], now).await?;
+    note_act(act);
     show(row, &opened, target.output).await
 }
 

@@ -1,7 +1,7 @@
 //! Writes every change by the command line into the audit log: who may read the data directory has no other name.
 //!
 //! One place for all commands, so that a new one cannot be forgotten: a test holds that each command stands in one of
-//! the lists below.
+//! the lists below. A command that knows more than its arguments say notes its [`Act`](crate::management::acts::Act).
 
 use std::ffi::OsString;
 
@@ -50,7 +50,7 @@ const CHANGES: [(&str, &str); 42] = [
     ("message cancel", "cancel_message"),
     ("message retry", "retry_message"),
     ("message suppress", "add_suppression"),
-    ("suppression add", "add_suppressions"),
+    ("suppression add", "add_suppression"),
     ("suppression remove", "delete_suppression"),
     ("webhook create", "create_webhook"),
     ("webhook update", "change_webhook"),
@@ -178,14 +178,18 @@ impl Change {
         let opened = self.target.open().await?;
         let (id, account) = output::told();
         let account = self.account.or(account.and_then(|it| it.parse().ok()));
+        let (action, account, subject) = match output::noted_act() {
+            Some(act) => (act.action, act.account.or(account), Some(act.subject)),
+            None => (self.action, account, self.subject.or(id)),
+        };
         let row = AuditRow {
             at: opened.clock.now(),
-            account: account.filter(|_| self.action != DELETION),
+            account: account.filter(|_| action != DELETION),
             actor: ActorId::CommandLine,
             acting: false,
             actor_name: None,
-            action: self.action.to_owned(),
-            subject: self.subject.or(id),
+            action: action.to_owned(),
+            subject,
             ip: None,
         };
         Ok(opened.store.record_audit(&row).await?)
@@ -195,6 +199,11 @@ impl Change {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::openapi;
+
+    /// Acts that a running server does not offer over its API.
+    const OF_COMMANDS: [&str; 5] =
+        ["drop_master_keys", "export_account", "hold_queue", "reseal_values", "rotate_master_key"];
 
     fn leaves(command: &Command, path: &str, found: &mut Vec<String>) {
         let mut inner = command.get_subcommands().filter(|it| it.get_name() != "help").peekable();
@@ -215,6 +224,19 @@ mod tests {
         known.sort_unstable();
         found.sort_unstable();
         assert_eq!(found, known, "put a new command into one of the two lists");
+    }
+
+    #[test]
+    fn a_command_calls_its_change_what_the_api_calls_it() {
+        let document = openapi::json();
+        let paths = document["paths"].as_object().into_iter().flatten();
+        let operations = paths.flat_map(|(_, methods)| methods.as_object().into_iter().flatten());
+        let names: Vec<&str> =
+            operations.filter_map(|(_, it)| it["operationId"].as_str()).collect();
+        for (command, action) in CHANGES {
+            let is_known = names.contains(&action) || OF_COMMANDS.contains(&action);
+            assert!(is_known, "{command}: {action} is no operation");
+        }
     }
 
     #[test]

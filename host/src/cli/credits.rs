@@ -5,9 +5,11 @@ use serde_json::json;
 
 use super::error::CliError;
 use super::open::Target;
+use super::output::note_act;
 use crate::api::shapes::{Grant, LedgerEntry};
 use crate::credit::Credits;
 use crate::id::AccountId;
+use crate::management::acts;
 use crate::management::credits::{self, GrantRequest};
 use crate::store::LedgerRow;
 
@@ -47,6 +49,7 @@ pub async fn run(command: CreditsCommand) -> Result<(), CliError> {
             let opened = target.open().await?;
             let request = GrantRequest { account, amount, reason, idempotency: None };
             let balance = credits::grant(&opened.store, request, opened.clock.now()).await?.balance;
+            note_act(acts::granted(account, Credits(amount)));
             let value = json!(Grant::new(account, Credits(amount), balance));
             target.output.one(&value, || format!("{account}  +{amount}  balance {}", balance.0));
         }

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use super::error::CliError;
 use super::open::Target;
-use super::output::text;
+use super::output::{note_act, text};
 use crate::api::shapes::Maintenance;
+use crate::management::acts;
 use crate::management::maintenance::{reason, switch_on};
 use crate::store::MaintenanceDelivery;
 
@@ -46,10 +47,12 @@ pub async fn run(command: MaintenanceCommand) -> Result<(), CliError> {
             let opened = target.open().await?;
             let now = opened.clock.now();
             let known = switch_on(&opened.store, why, delivery, now).await?;
+            note_act(acts::maintenance_set(Some(&known)));
             (target, Some(known))
         }
         MaintenanceCommand::Off { target } => {
             target.open().await?.store.set_maintenance(None).await?;
+            note_act(acts::maintenance_set(None));
             (target, None)
         }
         MaintenanceCommand::Show { target } => {

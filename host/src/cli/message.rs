@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 
 use super::error::CliError;
 use super::open::{Opened, Target};
-use super::output::{dump, text};
+use super::output::{dump, note_act, text};
 use super::plugin::OnlineServer;
 use crate::api::shapes::{Attempt, Event, Message, MessageSummary};
 use crate::id::{AccountId, MessageId};
+use crate::management::acts;
 use crate::message::address::EmailAddress;
 use crate::store::records::{NewSuppression, SuppressionKind};
 use crate::store::{Cancellation, MessageRow, StoreError};
@@ -164,6 +165,7 @@ pub async fn run(command: MessageCommand) -> Result<(), CliError> {
                 expires_at: None,
             };
             opened.store.suppress(&new, now).await?;
+            note_act(acts::suppressed(account, std::slice::from_ref(&new.address)));
             let value = json!({"accountId": account, "address": address, "reason": reason});
             target.output.one(&value, || format!("{address}  suppressed"));
         }

@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 use clap::Args;
 use serde_json::Value;
 
+use crate::management::acts::Act;
+
 /// How a command answers.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Output {
@@ -57,6 +59,19 @@ fn note(value: &Value) {
 /// See [`TOLD`].
 pub fn told() -> (Option<String>, Option<String>) {
     TOLD.get().cloned().unwrap_or_default()
+}
+
+/// What the command has done, where its arguments do not say it.
+static DONE: OnceLock<Act> = OnceLock::new();
+
+/// Notes what the command has done, for the audit log.
+pub fn note_act(act: Act) {
+    DONE.get_or_init(|| act);
+}
+
+/// See [`DONE`].
+pub fn noted_act() -> Option<Act> {
+    DONE.get().cloned()
 }
 
 /// Prints a line. Where nobody reads any more, as behind `| head`, the command is over.

@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 
 use super::error::CliError;
 use super::open::{Opened, Target};
-use super::output::text;
+use super::output::{note_act, text};
 use crate::api::shapes::{DeletedSuppression, Suppression};
 use crate::clock::Timestamp;
 use crate::id::AccountId;
+use crate::management::acts;
 use crate::message::address::EmailAddress;
 use crate::store::StoreError;
 use crate::store::records::{NewSuppression, SuppressionKind};
@@ -102,6 +103,7 @@ pub async fn run(command: SuppressionCommand) -> Result<(), CliError> {
                 expires_at: expires,
             };
             opened.store.suppress(&new, now).await?;
+            note_act(acts::suppressed(which.account, std::slice::from_ref(&new.address)));
             show(&opened, &which, &target).await?;
         }
         SuppressionCommand::List { account, kind, limit, after, target } => {
@@ -121,6 +123,7 @@ pub async fn run(command: SuppressionCommand) -> Result<(), CliError> {
             if !opened.store.unsuppress(which.account, &address, now).await? {
                 return Err(none(&which).into());
             }
+            note_act(acts::unsuppressed(which.account, &address));
             let gone = DeletedSuppression { address: address.clone(), deleted: true, undo: None };
             target.output.one(&json!(gone), || format!("{address} is off the list"));
         }

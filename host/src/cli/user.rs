@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 
 use super::error::CliError;
 use super::open::{Opened, Target};
-use super::output::text;
+use super::output::{note_act, text};
 use crate::account::role::Role;
 use crate::api::shapes::User;
 use crate::id::{AccountId, UserId};
+use crate::management::acts;
 use crate::message::address::EmailAddress;
 use crate::people::{MAX_USERS_PER_PAGE, NewMember, link_path};
 use crate::store::{LinkPurpose, PersonRow};
@@ -74,7 +75,9 @@ pub async fn run(command: UserCommand) -> Result<(), CliError> {
             let people = opened.people()?;
             let membership = account.zip(role);
             let new = NewMember { email, membership, is_operator: operator };
+            let act = new.act();
             let (id, link) = people.invite(new).await?;
+            note_act(act);
             show_link(&opened, &target, id, &link_path(LinkPurpose::Invitation, &link));
             Ok(())
         }
@@ -95,6 +98,7 @@ pub async fn run(command: UserCommand) -> Result<(), CliError> {
         UserCommand::Reset { email, factor, target } => {
             let opened = target.open().await?;
             let (user, purpose, link) = opened.people()?.reset(&email).await?;
+            note_act(acts::reset_link_made(&user.email));
             if factor {
                 opened.store.remove_factor(user.id).await?;
             }
@@ -104,6 +108,7 @@ pub async fn run(command: UserCommand) -> Result<(), CliError> {
         UserCommand::Role { email, account, role, target } => {
             let opened = target.open().await?;
             let user = opened.people()?.give_role(&email, account, role).await?;
+            note_act(acts::role_given(account, &email, role));
             let value = view(&opened, &user).await?;
             target.output.one(&value, || line(&value));
             Ok(())
@@ -111,6 +116,7 @@ pub async fn run(command: UserCommand) -> Result<(), CliError> {
         UserCommand::Remove { email, target } => {
             let opened = target.open().await?;
             let user = opened.people()?.remove(&email).await?;
+            note_act(acts::user_removed(&user.email));
             let value = json!({"id": user.id, "email": user.email.to_string(), "removed": true});
             target.output.one(&value, || format!("{}  {email}  removed", user.id));
             Ok(())

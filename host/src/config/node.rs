@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::violations::Violations;
+use crate::message::line::is_one_line;
 
 /// `[node]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -19,11 +20,11 @@ pub struct Node {
 impl Node {
     pub(super) fn check(&self, violations: &mut Violations<'_>) {
         let is_name = |it: &String| {
-            (1..=100).contains(&it.chars().count()) && !it.chars().any(char::is_control)
+            (1..=100).contains(&it.chars().count()) && is_one_line(it)
         };
         violations.must(
             self.name.as_ref().is_none_or(is_name),
-            "node.name: 1 to 100 characters, none of them a control character",
+            "node.name: 1 to 100 characters on one line, without characters that turn the direction of text",
         );
         violations.must((1..=60).contains(&self.renew_s), "node.renew_s: 1 to 60");
         // A bound that is itself broken is named alone.

@@ -18,6 +18,7 @@ use crate::clock::Timestamp;
 use crate::fair_share::ShareOwner;
 use crate::id::AccountId;
 use crate::management::audit::{Cursor, actor, search};
+use crate::message::line::printable;
 use crate::store::{ActorId, AuditRow};
 
 const LINES: u32 = 50;
@@ -58,7 +59,7 @@ impl ChangeLine {
             kind: if matches!(row.actor, ActorId::Key(_)) { "key" } else { "" },
             acting: row.acting,
             action: row.action.replace('_', " "),
-            subject: row.subject.unwrap_or_default(),
+            subject: printable(&row.subject.unwrap_or_default()),
             account: row.account.map(|it| (it, it.to_string())),
             ip: row.ip,
         }

@@ -13,6 +13,7 @@ use super::state::Dashboard;
 use crate::account::brand::{Brand, BrandChanges, BrandField};
 use crate::account::role::Role;
 use crate::authoring::brand;
+use crate::management::acts;
 
 #[derive(Debug)]
 struct BrandInput {
@@ -65,9 +66,11 @@ pub async fn change(
     }
     if faults.is_empty() {
         let account = visitor.account()?;
-        dashboard.api.store.change_brand(account, &changes).await?;
-        let change = ("change_brand", None);
-        dashboard.people.record_in_account(&visitor.person, change, &visitor.guest.from).await;
+        let store = &dashboard.api.store;
+        let before = store.account(account, dashboard.api.clock.now()).await?.account.brand;
+        let kept = store.change_brand(account, &changes).await?;
+        let act = acts::brand_changed(account, &before, &kept);
+        visitor.record(&dashboard, act.action, act.subject).await?;
         return Ok(to("/app/brand?done=changed"));
     }
     let mut again = brand_page(&dashboard, &visitor).await?;

@@ -16,6 +16,7 @@ use crate::api::credits::Cursor;
 use crate::clock::Timestamp;
 use crate::management::Change;
 use crate::management::accounts::{self, AccountChange, AccountError};
+use crate::management::acts;
 use crate::management::plans::{self, PlanTerms};
 use crate::plugin::Kind;
 use crate::plugin::binding::Scope;
@@ -104,13 +105,15 @@ pub async fn change_threshold(
     let changed = match wanted {
         Ok(credits_low) => {
             let change = AccountChange { credits_low, ..AccountChange::default() };
-            accounts::change(&api.store, None, account, change, &[], api.clock.now()).await
+            let act = acts::account_changed(account, &change);
+            let now = api.clock.now();
+            accounts::change(&api.store, None, account, change, &[], now).await.map(|_| act)
         }
         Err(error) => Err(error),
     };
     match changed {
-        Ok(_) => {
-            visitor.record(&dashboard, "change_account", account).await?;
+        Ok(act) => {
+            visitor.record(&dashboard, act.action, act.subject).await?;
             Ok(to("/app/credits?done=threshold"))
         }
         Err(error @ AccountError::CreditsLow) => {

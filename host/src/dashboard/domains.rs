@@ -20,6 +20,7 @@ use crate::domain::state::{DomainKind, Phase};
 use crate::id::{AccountId, DomainId};
 use crate::management::Change;
 use crate::management::accounts::{self, AccountChange, AccountError};
+use crate::management::acts::{self, Act};
 use crate::message::address::EmailAddress;
 use crate::store::DomainRow;
 use crate::upkeep::verify_domains::{DomainError, NotAdded};
@@ -146,8 +147,8 @@ pub async fn change_sender(
     visitor.membership()?.at_least(Role::Owner)?;
     let (account, typed) = (visitor.account()?, form.get("sender").trim());
     let fault = match with_sender(&dashboard, account, typed).await {
-        Ok(()) => {
-            visitor.record(&dashboard, "change_account", account).await?;
+        Ok(act) => {
+            visitor.record(&dashboard, act.action, act.subject).await?;
             return Ok(to("/app/domains?done=sender"));
         }
         Err(NoSender::Address) => "The address must be whole, as in hello@example.com.".to_owned(),
@@ -178,7 +179,7 @@ async fn with_sender(
     dashboard: &Dashboard,
     account: AccountId,
     typed: &str,
-) -> Result<(), NoSender> {
+) -> Result<Act, NoSender> {
     let api = &dashboard.api;
     let sender = match typed {
         "" => Change::Clear,
@@ -190,8 +191,9 @@ async fn with_sender(
         }
     };
     let change = AccountChange { sender, ..AccountChange::default() };
+    let act = acts::account_changed(account, &change);
     let changed = accounts::change(&api.store, None, account, change, &[], api.clock.now()).await;
-    changed.map(drop).map_err(NoSender::Account)
+    changed.map(|_| act).map_err(NoSender::Account)
 }
 
 async fn added(

@@ -27,6 +27,7 @@ use crate::id::MessageId;
 use crate::inbox::web::content::Content;
 use crate::inbox::web::part;
 use crate::management::messages::{self, Caller, MessageError};
+use crate::message::line::printable;
 use crate::message::state::{MessageState, OnCancel};
 use crate::store::{AttemptRow, EventRow, MessageDelivery, MessageDetails, MessageRow};
 
@@ -282,6 +283,7 @@ fn refused(error: MessageError) -> Failure {
 impl MessagePage {
     fn of(frame: Frame, details: MessageDetails, further: Further, now: Timestamp) -> Self {
         let MessageDetails { row, size, content_dropped_at, events, attempts, decisions } = details;
+        let row = MessageRow { subject: printable(&row.subject), ..row };
         let Further { content, deliveries, was_for_the_world, content_days } = further;
         let (told, has_more_told) = deliveries;
         let newest_told = has_more_told.then_some(told.len());

@@ -18,6 +18,7 @@ use super::words::{When, badge, shortened};
 use crate::clock::Timestamp;
 use crate::id::MessageId;
 use crate::message::address::EmailAddress;
+use crate::message::line::printable;
 use crate::message::state::MessageState;
 use crate::store::{MessageFilter, MessageRow};
 
@@ -98,7 +99,7 @@ impl Line {
             is_under_way: is_under_way(&row, now),
             id: row.id.to_string(),
             to: row.to,
-            subject: row.subject,
+            subject: printable(&row.subject),
             template: row.template,
             state: row.state.as_str(),
             badge: badge(row.state),

@@ -15,7 +15,7 @@ use super::words::When;
 use crate::account::role::Role;
 use crate::api::suppressions::parse::wanted;
 use crate::clock::Timestamp;
-use crate::management::suppressions;
+use crate::management::{acts, suppressions};
 use crate::message::address::EmailAddress;
 use crate::store::SuppressionRow;
 use crate::store::records::SuppressionKind;
@@ -170,9 +170,9 @@ pub async fn undo(
     let removed = suppressions::opened(&api.seal, account, form.get("removed"));
     let new = removed.ok_or_else(unread)?;
     api.store.suppress_all(&new, api.clock.now()).await?;
-    for it in new {
-        visitor.record(&dashboard, "add_suppression", it.address).await?;
-    }
+    let addresses: Vec<String> = new.into_iter().map(|it| it.address).collect();
+    let act = acts::suppressions_restored(account, &addresses);
+    visitor.record(&dashboard, act.action, act.subject).await?;
     Ok(to("/app/suppressions?done=undone"))
 }
 

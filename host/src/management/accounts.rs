@@ -7,6 +7,7 @@ use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
 use crate::id::AccountId;
 use crate::message::address::EmailAddress;
+use crate::message::line::{ONE_LINE, is_one_line};
 use crate::store::{AccountRow, SentLately, Store, StoreError};
 
 /// Characters of an account's name, at most.
@@ -77,7 +78,7 @@ pub fn is_risky(sent: SentLately) -> bool {
 
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
-    #[error("the name must be 1 to {MAX_NAME_CHARS} characters on one line")]
+    #[error("the name must be 1 to {MAX_NAME_CHARS} characters {ONE_LINE}")]
     Name,
     #[error("the threshold must be from 0 to {MAX_CREDITS_LOW} credits")]
     CreditsLow,
@@ -131,14 +132,14 @@ impl PlanChoice {
     }
 }
 
-/// Checks the name of an account: 1 to `MAX_NAME_CHARS` characters, none of them a control character.
+/// Checks the name of an account: 1 to `MAX_NAME_CHARS` characters on one line, none of which turns the direction of text.
 ///
 /// # Errors
 /// The name breaks that rule.
 pub fn check_name(name: &str) -> Result<(), AccountError> {
     let is_name = !name.trim().is_empty()
         && name.chars().count() <= MAX_NAME_CHARS
-        && !name.chars().any(char::is_control);
+        && is_one_line(name);
     if is_name { Ok(()) } else { Err(AccountError::Name) }
 }
 

@@ -4,6 +4,7 @@ use crate::account::idempotency::{ANSWERS_KEPT, Idempotency};
 use crate::clock::Timestamp;
 use crate::credit::Credits;
 use crate::id::AccountId;
+use crate::message::line::{ONE_LINE, is_one_line};
 use crate::store::{Granted, NewGrant, Store, StoreError};
 
 /// Credits of one grant, at most.
@@ -28,7 +29,7 @@ pub struct GrantRequest {
 pub enum GrantFault {
     #[error("must be from 1 to {MAX_GRANTED} credits")]
     Amount,
-    #[error("must be at most {MAX_REASON_CHARS} characters on one line")]
+    #[error("must be at most {MAX_REASON_CHARS} characters {ONE_LINE}")]
     Reason,
 }
 
@@ -70,7 +71,7 @@ pub fn faults(amount: i64, reason: &str) -> Vec<GrantFault> {
     if !(1..=MAX_GRANTED).contains(&amount) {
         faults.push(GrantFault::Amount);
     }
-    if reason.chars().count() > MAX_REASON_CHARS || reason.chars().any(char::is_control) {
+    if reason.chars().count() > MAX_REASON_CHARS || !is_one_line(reason) {
         faults.push(GrantFault::Reason);
     }
     faults

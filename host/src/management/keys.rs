@@ -12,6 +12,7 @@ use crate::account::role::RoleTooLow;
 use crate::clock::Timestamp;
 use crate::domain::name::DomainName;
 use crate::id::{AccountId, Identifier as _, KeyId};
+use crate::message::line::{ONE_LINE, is_one_line};
 use crate::store::{Store, StoreError};
 use crate::template::slug::Slug;
 pub use rights::{Excess, Grantor};
@@ -62,7 +63,7 @@ pub enum OwnKey {
 /// A fault of a requested key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyFault {
-    #[error("must be 1 to {MAX_NAME_CHARS} characters on one line")]
+    #[error("must be 1 to {MAX_NAME_CHARS} characters {ONE_LINE}")]
     Name,
     #[error("must name at least one scope")]
     NoScope,
@@ -368,7 +369,7 @@ fn faults_of(
         let shown = name.trim();
         !shown.is_empty()
             && name.chars().count() <= MAX_NAME_CHARS
-            && !name.chars().any(char::is_control)
+            && is_one_line(name)
     };
     if !name.is_none_or(is_name) {
         faults.push(KeyFault::Name);

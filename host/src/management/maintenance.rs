@@ -1,6 +1,7 @@
 //! Read-only mode: what an operator may say of it.
 
 use crate::clock::Timestamp;
+use crate::message::line::{ONE_LINE, is_one_line};
 use crate::store::{Maintenance, MaintenanceDelivery, Store, StoreError};
 
 /// The reason stands in each refusal, also in a line of SMTP.
@@ -11,7 +12,7 @@ pub const MAX_REASON_CHARS: usize = 200;
 pub enum InvalidReason {
     #[error("must say why the server takes nothing; clients are told")]
     Missing,
-    #[error("has more than {MAX_REASON_CHARS} characters, or a control character")]
+    #[error("must be at most {MAX_REASON_CHARS} characters {ONE_LINE}")]
     Text,
 }
 
@@ -21,7 +22,7 @@ pub fn reason(text: &str) -> Result<String, InvalidReason> {
     if text.is_empty() {
         return Err(InvalidReason::Missing);
     }
-    if text.chars().count() > MAX_REASON_CHARS || text.chars().any(char::is_control) {
+    if text.chars().count() > MAX_REASON_CHARS || !is_one_line(text) {
         return Err(InvalidReason::Text);
     }
     Ok(text.to_owned())

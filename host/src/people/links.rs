@@ -10,6 +10,7 @@ use crate::account::role::Role;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, UserId};
 use crate::message::address::EmailAddress;
+use crate::message::line::{ONE_LINE, is_one_line};
 use crate::store::{
     Credentials, LinkPurpose, LinkRow, MembershipRow, NewUser, PersonRow, StoreError,
 };
@@ -62,7 +63,7 @@ pub enum LinkError {
     Email,
     #[error("there is a user with this e-mail address already")]
     EmailTaken,
-    #[error("must be 1 to {MAX_ACCOUNT_NAME_CHARS} characters on one line")]
+    #[error("must be 1 to {MAX_ACCOUNT_NAME_CHARS} characters {ONE_LINE}")]
     AccountName,
     #[error(transparent)]
     Password(#[from] PasswordError),
@@ -179,7 +180,7 @@ impl People {
         let name = typed.account.trim();
         if name.is_empty()
             || name.chars().count() > MAX_ACCOUNT_NAME_CHARS
-            || name.chars().any(char::is_control)
+            || !is_one_line(name)
         {
             return Err(LinkError::AccountName);
         }

@@ -7,6 +7,7 @@ use super::owners::{LastOwner, keep_an_owner};
 use super::{Origin, PasswordError, People};
 use crate::account::role::Role;
 use crate::id::{AccountId, UserId};
+use crate::management::acts::{self, Act};
 use crate::message::address::EmailAddress;
 use crate::store::{JoinedBy, JoiningFacts, LinkPurpose, NewUser, PersonRow, StoreError};
 
@@ -24,6 +25,17 @@ pub struct NewMember {
     pub email: EmailAddress,
     pub membership: Option<(AccountId, Role)>,
     pub is_operator: bool,
+}
+
+impl NewMember {
+    /// The invitation as the audit log names it.
+    #[must_use]
+    pub fn act(&self) -> Act {
+        match self.membership {
+            Some(place) if !self.is_operator => acts::invited(&self.email, place),
+            place => acts::operator_invited(&self.email, place),
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -124,11 +136,12 @@ impl People {
             None => LinkPurpose::Invitation,
         };
         let link = self.make_link(purpose, Some(user.id)).await?;
+        let (action, subject) = acts::reset_link_made(&user.email).in_account();
         self.record_change(PersonsChange {
             user: (user.id, &user.email),
             account: None,
-            action: "make_reset_link",
-            subject: Some(user.id.to_string()),
+            action,
+            subject,
             from,
         })
         .await;

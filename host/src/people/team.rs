@@ -11,6 +11,7 @@ use super::{MemberError, Membership, Origin, People, Person, Secret};
 use crate::account::role::{Role, RoleTooLow};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, Identifier as _, UserId};
+use crate::management::acts;
 use crate::message::address::EmailAddress;
 use crate::store::{
     JoinedBy, JoiningFacts, MemberChange, MemberFacts, MemberRow, MembershipState, NewInvitation,
@@ -117,8 +118,8 @@ impl People {
     ) -> Result<Invited, TeamError> {
         let account = self.owner(person)?.account;
         let invited = self.invite_into(account, (email, role)).await?;
-        let said = format!("{}: {role}", invited.user.email);
-        self.record_in_account(person, ("invite_user", Some(said)), from).await;
+        let act = acts::invited(&invited.user.email, (account, role));
+        self.record_in_account(person, act.in_account(), from).await;
         Ok(invited)
     }
 
@@ -166,8 +167,8 @@ impl People {
     ) -> Result<Invited, TeamError> {
         let account = self.owner(person)?.account;
         let invited = self.invite_again_into(account, user).await?;
-        let said = invited.user.email.to_string();
-        self.record_in_account(person, ("invite_user_again", Some(said)), from).await;
+        let act = acts::invited_again(&invited.user.email);
+        self.record_in_account(person, act.in_account(), from).await;
         Ok(invited)
     }
 
@@ -212,8 +213,8 @@ impl People {
     ) -> Result<(), TeamError> {
         let account = self.owner(person)?.account;
         let email = self.change_role_in(account, (user, role)).await?;
-        let said = format!("{email}: {role}");
-        self.record_in_account(person, ("give_role", Some(said)), from).await;
+        let act = acts::role_given(account, &email, role);
+        self.record_in_account(person, act.in_account(), from).await;
         Ok(())
     }
 
@@ -237,8 +238,8 @@ impl People {
         from: &Origin,
     ) -> Result<(), TeamError> {
         let account = self.owner(person)?.account;
-        let said = self.remove_from(account, user).await?.to_string();
-        self.record_in_account(person, ("remove_member", Some(said)), from).await;
+        let act = acts::member_removed(&self.remove_from(account, user).await?);
+        self.record_in_account(person, act.in_account(), from).await;
         Ok(())
     }
 

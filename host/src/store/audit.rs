@@ -6,6 +6,9 @@ use crate::clock::Timestamp;
 use crate::id::{AccountId, KeyId, UserId};
 use crate::store::StoreError;
 
+/// Characters of the subject of a change: of a longer one the beginning is kept.
+const MAX_SUBJECT_CHARS: usize = 1_000;
+
 /// Who did something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActorId {
@@ -109,7 +112,7 @@ pub(super) fn insert_audit(row: &AuditRow) -> Statement<'_> {
     .bind(row.actor.as_str())
     .bind(&row.actor_name)
     .bind(&row.action)
-    .bind(&row.subject)
+    .bind(row.subject.as_deref().map(bounded))
     .bind(&row.ip)
     .bind(row.acting);
     match row.actor {
@@ -119,6 +122,12 @@ pub(super) fn insert_audit(row: &AuditRow) -> Statement<'_> {
             statement.bind(None::<UserId>)
         }
     }
+}
+
+/// The subject as it is kept: what somebody has typed may stand in it.
+fn bounded(subject: &str) -> &str {
+    let end = subject.char_indices().nth(MAX_SUBJECT_CHARS).map(|(at, _)| at);
+    end.and_then(|end| subject.get(..end)).unwrap_or(subject)
 }
 
 fn audit_row(row: &Row) -> Result<(i64, AuditRow), StoreError> {
@@ -142,4 +151,17 @@ fn audit_row(row: &Row) -> Result<(i64, AuditRow), StoreError> {
         ip: column(row, "ip")?,
     };
     Ok((column(row, "id")?, change))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_subject_the_beginning_is_kept() {
+        let long = "é".repeat(MAX_SUBJECT_CHARS + 1);
+        assert_eq!(bounded(&long), "é".repeat(MAX_SUBJECT_CHARS));
+        assert_eq!(bounded(&"é".repeat(MAX_SUBJECT_CHARS)), "é".repeat(MAX_SUBJECT_CHARS));
+        assert_eq!([bounded(""), bounded("key_1")], ["", "key_1"]);
+    }
 }

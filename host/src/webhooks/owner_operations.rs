@@ -10,6 +10,7 @@ use super::types::{self, UnknownType};
 use super::{Webhooks, body};
 use crate::clock::Timestamp;
 use crate::id::{EventId, Identifier as _, WebhookId};
+use crate::message::line::{ONE_LINE, is_one_line};
 use crate::store::WebhookAttempt;
 use crate::store::seal::SealError;
 use crate::store::{
@@ -58,7 +59,7 @@ pub enum WebhookError {
     Type(#[from] UnknownType),
     #[error("a webhook names at most {MAX_TYPES} types of events; name groups, as in message.*")]
     TooManyTypes,
-    #[error("a description has at most {MAX_DESCRIPTION_CHARS} characters")]
+    #[error("a description has at most {MAX_DESCRIPTION_CHARS} characters {ONE_LINE}")]
     Description,
     /// The owner has as many as it may have.
     #[error("there are {0} webhooks, the most that there may be; delete one first")]
@@ -282,7 +283,8 @@ pub fn identity(id: WebhookId) -> String {
 }
 
 fn check(description: Option<&String>, types: Option<&[String]>) -> Result<(), WebhookError> {
-    if description.is_some_and(|it| it.chars().count() > MAX_DESCRIPTION_CHARS) {
+    let is_name = |it: &String| it.chars().count() <= MAX_DESCRIPTION_CHARS && is_one_line(it);
+    if !description.is_none_or(is_name) {
         return Err(WebhookError::Description);
     }
     let types = types.unwrap_or_default();

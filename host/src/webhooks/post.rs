@@ -13,6 +13,7 @@ use super::guard::{Guard, Schemes};
 use super::resolver::{GuardedResolver, NoAddress};
 use crate::clock::{Clock, Timestamp};
 use crate::dns::Resolver;
+use crate::message::line::printable_lines;
 use crate::store::WebhookAttempt;
 
 const USER_AGENT: &str = concat!("Waxwing/", env!("CARGO_PKG_VERSION"), " (webhooks)");
@@ -194,8 +195,9 @@ async fn read(response: &mut Response) -> Vec<u8> {
     read
 }
 
+/// As it is safe to show: whoever answers is a stranger.
 fn excerpt(read: &[u8]) -> String {
-    String::from_utf8_lossy(read.get(..MAX_LOGGED).unwrap_or(read)).into_owned()
+    printable_lines(&String::from_utf8_lossy(read.get(..MAX_LOGGED).unwrap_or(read)))
 }
 
 /// RFC 9110 section 10.2.3: seconds, or a date. A number that is too large asks for the longest pause.

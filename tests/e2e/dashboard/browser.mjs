@@ -23,6 +23,13 @@ async function fits(page, path, width) {
   const beyond = await page.locator('main').evaluate((main) => [...main.querySelectorAll('.card > table')]
     .map((it) => it.getBoundingClientRect().right - it.parentElement.getBoundingClientRect().right).filter((it) => it > 1));
   faulty.push(...beyond.map((it) => `${path} at ${width} px has a table that is ${it} px wider than its card`));
+  // What takes a click lies beside what else takes one in its row.
+  const over = await page.locator('main').evaluate((main) => [...main.querySelectorAll('tr')].flatMap((row) => {
+    const all = [...row.querySelectorAll('.button, select')].map((it) => ({ name: it.outerHTML.slice(0, 80), at: it.getBoundingClientRect() }));
+    const meet = (one, other) => one.left < other.right - 1 && other.left < one.right - 1 && one.top < other.bottom - 1 && other.top < one.bottom - 1;
+    return all.flatMap((one, index) => all.slice(index + 1).filter((it) => meet(one.at, it.at)).map((it) => `${it.name} over ${one.name}`));
+  }));
+  faulty.push(...over.map((it) => `${path} at ${width} px has ${it}`));
 }
 
 // Types the body of a template: into the editor, or into the text area that stands there without scripts.
@@ -242,12 +249,11 @@ try {
       const answer = await page.goto(base + path, { waitUntil: 'load' });
       equal(answer.status(), 200, path);
       await fits(page, path, width);
-      if (width > 1000) {
-        // Between a phone and a tablet.
-        await page.setViewportSize({ width: 700, height: 800 });
-        await fits(page, path, 700);
-        await page.setViewportSize({ width, height: 800 });
-      }
+      // Between a phone and a tablet; and the narrowest phone.
+      const other = width > 1000 ? 700 : 320;
+      await page.setViewportSize({ width: other, height: 800 });
+      await fits(page, path, other);
+      await page.setViewportSize({ width, height: 800 });
       if (scripts === 'on') await isAccessible(page, path, width);
     }
     await page.goto(`${base}/ops/queue`);

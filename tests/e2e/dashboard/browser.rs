@@ -62,6 +62,10 @@ async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
     let asked = [("email", "empty@example.com"), ("role", "member")];
     let waits = host.submit("/app/team", &asked).await;
     assert_eq!(waits.to.as_deref(), Some("/app/team?done=waits"), "{}", waits.html);
+    // Whom the list offers two buttons for, beside the role.
+    let asked = json!({"email": "cy@example.com", "role": "read-only"});
+    let invited = server.post("/v1/team", server.key(), &asked, &[]).await;
+    assert_eq!(invited.status, 201, "{}", invited.body);
     let asked = json!({"address": "w".repeat(60) + "@w.example"});
     let asked = server.post("/v1/test-recipients", server.key(), &asked, &[]).await;
     assert_eq!(asked.status, 201, "{}", asked.body);

@@ -162,7 +162,7 @@ async fn what_was_taken_off_the_list_is_put_back_as_it_was() {
     }
     let rows = audit::rows(&server).await;
     let of = |action: &str| rows.iter().filter(|it| it.0 == "user" && it.1 == action).count();
-    assert_eq!((of("delete_suppression"), of("add_suppression")), (1, 1), "{rows:?}");
+    assert_eq!((of("delete_suppression"), of("restore_suppressions")), (1, 1), "{rows:?}");
 }
 
 #[tokio::test]

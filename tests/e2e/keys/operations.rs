@@ -171,13 +171,13 @@ impl Operation {
         Self { method, known_as: known_as.to_owned(), path, body }
     }
 
-    /// The form of the operation that is the operator's.
-    fn with_query(&self, query: &str) -> Self {
-        Self {
-            known_as: format!("{}?{query}", self.known_as),
-            path: format!("{}?{query}", self.path),
-            ..self.clone()
-        }
+    /// The form of the operation that has that query, too.
+    pub fn with_query(&self, query: &str) -> Self {
+        let with = |path: &str| {
+            let sign = if path.contains('?') { '&' } else { '?' };
+            format!("{path}{sign}{query}")
+        };
+        Self { known_as: with(&self.known_as), path: with(&self.path), ..self.clone() }
     }
 
     /// Whether it is the server's operator who asks, and not the holder of an account.

@@ -9,6 +9,7 @@ pub mod status;
 
 pub mod encoded_header;
 pub mod field;
+pub mod line;
 pub mod mailbox;
 pub mod mta_sts;
 pub mod report;

@@ -12,6 +12,7 @@ mod tests;
 
 use super::field::{decode_word, decode_words};
 use crate::address::EmailAddress;
+use crate::line::is_unsafe;
 use scan::{Scanner, Token, Word};
 
 pub use invalid_mailbox::InvalidMailbox;
@@ -140,11 +141,6 @@ fn check_comments(comments: &[String], address: &EmailAddress) -> Result<(), Inv
 
 fn is_of_its_host(text: &str, address: &EmailAddress) -> bool {
     self::address(text).is_ok_and(|other| other.host() == address.host())
-}
-
-/// Characters that must not stand anywhere: they end lines, or reorder what a person reads.
-fn is_unsafe(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Characters that a person does not see, which would make two addresses look the same.

@@ -15,6 +15,7 @@ const INTRODUCTION: &str = "\
 
 `/openapi.json` has every field. `x-api-key` names the caller; the scope of the key says what it may do. Every refusal is
 one flat `application/problem+json` with a `code`, all faults at once (`errors`), and a `requestId` that the log has too.
+A query parameter that an operation of `/v1` does not know is 400, and never ignored.
 
 This file is written by `WAXWING_WRITE=1 cargo test --workspace --lib api::openapi`.
 

@@ -42,8 +42,9 @@ refusals! {
     BrandRefusals {
         400: "`BAD_REQUEST`: every value that is not of its type.",
         401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
-        403: "`FORBIDDEN`: the key has not the scope `admin`, is a test key, or is for some domains or templates\n\
-        only; or the account is suspended.",
+        403: "`FORBIDDEN`: the key has not the scope `admin`, or with `account` the scope `operator`; is a test key, or is\n\
+        for some domains or templates only; or the account is suspended.",
+        404: "`NOT_FOUND`: there is no such account.",
         408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
         413: "`PAYLOAD_TOO_LARGE`",
         415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",

@@ -7,6 +7,7 @@ use crate::id::AccountId;
 use crate::journey::accept::json::not_an_object;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::message::address::EmailAddress;
+use crate::message::line::{ONE_LINE, is_one_line};
 use crate::store::records::{NewSuppression, SuppressionKind};
 
 /// Addresses of one request, at most.
@@ -71,8 +72,8 @@ fn reason(body: &Map<String, Value>) -> Result<String, Fault> {
         let message = format!("may have at most {MAX_REASON_CHARS} characters");
         return Err(Fault::new("reason", "too_long", message));
     }
-    if reason.chars().any(char::is_control) {
-        let message = "may not hold line breaks or control characters";
+    if !is_one_line(reason) {
+        let message = format!("must be {ONE_LINE}");
         return Err(Fault::new("reason", "invalid", message));
     }
     Ok(reason.to_owned())

@@ -5,11 +5,12 @@ use serde_json::json;
 
 use super::super::error::CliError;
 use super::super::open::Target;
-use super::super::output::text;
+use super::super::output::{note_act, text};
 use crate::account::brand::{BrandChanges, BrandField};
 use crate::api::shapes::Brand;
 use crate::authoring;
 use crate::id::AccountId;
+use crate::management::acts;
 
 /// Show or change what the templates of an account are offered as defaults. A send's own data wins.
 #[derive(Debug, Args)]
@@ -83,10 +84,13 @@ impl BrandCommand {
             changes.set(field, None).map_err(|error| CliError::Usage(error.to_string()))?;
         }
         let opened = self.target.open().await?;
+        let before = opened.store.account(self.id, opened.clock.now()).await?.account.brand;
         let brand = if changes.is_empty() {
-            opened.store.account(self.id, opened.clock.now()).await?.account.brand
+            before
         } else {
-            opened.store.change_brand(self.id, &changes).await?
+            let kept = opened.store.change_brand(self.id, &changes).await?;
+            note_act(acts::brand_changed(self.id, &before, &kept));
+            kept
         };
         let mut shown = Brand::from(&brand);
         let warnings = authoring::brand::warnings(&brand);

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::error::CliError;
 use super::super::open::{Opened, Target};
-use super::super::output::text;
+use super::super::output::{note_act, text};
 use super::super::publish_folder::AUTHOR;
 use super::disk;
 use crate::api::shapes::{
@@ -16,6 +16,7 @@ use crate::api::shapes::{
 use crate::authoring::preview::{PreviewOf, PreviewOptions};
 use crate::authoring::{Authoring, Place, PublishOptions};
 use crate::id::AccountId;
+use crate::management::acts;
 use crate::store::{TemplateOwner, TemplateRow};
 use crate::template::kind::TemplateKind;
 use crate::template::locale::LocaleTag;
@@ -134,6 +135,7 @@ pub async fn archive(which: Which) -> Result<(), CliError> {
 pub async fn duplicate(it: Duplicate) -> Result<(), CliError> {
     let (_opened, authoring, place) = it.which.open().await?;
     let row = authoring.duplicate(&place, it.copy, AUTHOR).await?;
+    note_act(acts::template_duplicated(&row.slug));
     show(&it.which, &authoring, &row).await
 }
 

@@ -12,6 +12,7 @@ use crate::account::brand::BrandChanges;
 use crate::account::idempotency::Idempotency;
 use crate::account::plan::{BadPlanName, Plan};
 use crate::clock::Timestamp;
+use crate::credit::Credits;
 use crate::dashboard::credits::LedgerLine;
 use crate::dashboard::form::Form;
 use crate::dashboard::frame::{Frame, Place};
@@ -23,7 +24,7 @@ use crate::fair_share::ShareOwner;
 use crate::id::{AccountId, UserId};
 use crate::management::accounts::{self, AccountChange, AccountError, NewAccount, PlanChoice};
 use crate::management::credits::{self, GrantError, GrantRequest};
-use crate::management::plans;
+use crate::management::{acts, plans};
 use crate::people::Secret;
 use crate::people::audit::PersonsChange;
 use crate::plugin::Kind;
@@ -267,8 +268,8 @@ pub async fn grant(
     match credits::grant(&api.store, request, api.clock.now()).await {
         Ok(receipt) => {
             if !receipt.is_replayed {
-                let subject = format!("{account}: {}", number(amount));
-                record(&dashboard, &visitor, ("grant_credits", subject), Some(account)).await?;
+                let act = acts::granted(account, Credits(amount));
+                record(&dashboard, &visitor, (act.action, act.subject), act.account).await?;
             }
             Ok(done(&format!("/ops/accounts/{account}"), "granted"))
         }
@@ -365,11 +366,7 @@ async fn changed(
     change: AccountChange,
 ) -> Result<(), AccountError> {
     let api = &dashboard.api;
-    let said = match (&change.plan, change.state) {
-        (Some(PlanChoice::Known(plan) | PlanChoice::Own(plan)), _) => format!("plan {}", plan.name),
-        (None, Some(state)) => state.as_str().to_owned(),
-        (None, None) => String::new(),
-    };
+    let act = acts::account_changed(id, &change);
     accounts::change(
         &api.store,
         None,
@@ -381,9 +378,9 @@ async fn changed(
     .await?;
     let change = PersonsChange {
         user: (visitor.person.user.id, &visitor.person.user.email),
-        account: Some(id),
-        action: "change_account",
-        subject: Some(format!("{id}: {said}")),
+        account: act.account,
+        action: act.action,
+        subject: Some(act.subject),
         from: &visitor.guest.from,
     };
     dashboard.people.record_change(change).await;

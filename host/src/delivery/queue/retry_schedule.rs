@@ -7,6 +7,7 @@ use crate::delivery::outcome::{
     AddressVerdict, Backoff, Contact, Deferral, FailureReason, Outcome, Report,
 };
 use crate::id::MessageId;
+use crate::message::line::is_unsafe;
 use crate::store::records::{
     AfterAttempt, AttemptEnding, AttemptHost, AttemptRecord, BackedOff, BounceClass, Due,
     Interrupted, Lease, NewSuppression, Settlement, Suppresses, SuppressionKind,
@@ -241,9 +242,9 @@ fn spread(pause: Duration, message: MessageId) -> Duration {
     pause + pause * spread / 1_000
 }
 
-/// A reply's text without control characters, and bounded.
+/// A reply's text without characters that are unsafe to show, and bounded.
 fn tidied(words: &str, most: usize) -> String {
-    words.chars().filter(|c| !c.is_control()).take(most).collect()
+    words.chars().filter(|c| !is_unsafe(*c)).take(most).collect()
 }
 
 #[cfg(test)]

@@ -157,6 +157,20 @@ async fn markup_in_a_subject_is_escaped() {
 }
 
 #[tokio::test]
+async fn a_page_shows_no_name_or_subject_that_turns_text_around() {
+    let inbox = Inbox::open().await;
+    let raw = "From: \"moc\u{202e}x\" <a@sandbox.example>\nSubject: Re\u{202e}ceipt\n\nhi\n";
+    inbox.keep("ada@example.com", raw).await;
+    for path in ["/inbox", "/inbox/in_1"] {
+        let page = text(ask(&inbox, path, "text/html").await).await;
+        // The source that the page shows below is as it was received.
+        let page = page.split("<pre").next().unwrap_or_default();
+        assert!(!page.contains('\u{202e}'), "{path}: {page}");
+        assert!(page.contains("Re\u{fffd}ceipt") && page.contains("moc\u{fffd}x"), "{path}: {page}");
+    }
+}
+
+#[tokio::test]
 async fn the_html_part_is_sandboxed_and_brings_its_own_images() {
     let inbox = Inbox::open().await;
     inbox.keep("grace@example.com", RICH).await;

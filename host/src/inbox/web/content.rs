@@ -4,6 +4,7 @@ use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders, Par
 use serde::Serialize;
 
 use crate::inbox::store::{StoredMessage, Summary};
+use crate::message::line::printable;
 
 /// Words `multipart` in a message whose parts are shown, at most.
 const MAX_MULTIPARTS: usize = 50;
@@ -159,5 +160,6 @@ fn mailboxes(addresses: &Address<'_>) -> String {
         (one, other) => one.or(other).unwrap_or_default().to_owned(),
     };
     let each = addresses.iter().map(|it| mailbox(it.name(), it.address()));
-    each.collect::<Vec<_>>().join(", ")
+    // A stranger may have written the names.
+    printable(&each.collect::<Vec<_>>().join(", "))
 }

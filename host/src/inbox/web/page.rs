@@ -7,6 +7,7 @@ use super::links;
 use crate::clock::Timestamp;
 use crate::inbox::store::MailId;
 use crate::inbox::store::{Page, StoredMessage, Summary};
+use crate::message::line::printable;
 
 /// Which messages a list shows.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +47,7 @@ struct Row {
 #[derive(Debug, Template)]
 #[template(path = "inbox_message.html")]
 pub struct Message<'a> {
-    mail: &'a Summary,
+    mail: Summary,
     return_path: &'a str,
     content: &'a Content,
     files: Vec<File<'a>>,
@@ -85,29 +86,34 @@ impl<'a> List<'a> {
 impl Row {
     fn new(mail: Summary, now: Timestamp) -> Self {
         let all_to = link(ListFilter { to: Some(&mail.to), ..ListFilter::default() });
-        Self { age: age(mail.received_at, now), all_to, mail }
+        Self { age: age(mail.received_at, now), all_to, mail: shown(mail) }
     }
 }
 
 impl<'a> Message<'a> {
     /// A message and what is inside it.
     pub fn new(stored: &'a StoredMessage, content: &'a Content) -> Self {
-        let shown = stored.raw.get(..SHOWN_SOURCE).unwrap_or(&stored.raw);
+        let source = stored.raw.get(..SHOWN_SOURCE).unwrap_or(&stored.raw);
         let files = content.attachments.iter().enumerate();
         Self {
-            mail: &stored.summary,
+            mail: shown(stored.summary.clone()),
             return_path: &stored.return_path,
             content,
             files: files
                 .map(|(number, about)| File { about, number, size: size(about.size) })
                 .collect(),
             links: links::of(content),
-            source: String::from_utf8_lossy(shown).into_owned(),
-            is_source_cut: shown.len() < stored.raw.len(),
+            source: String::from_utf8_lossy(source).into_owned(),
+            is_source_cut: source.len() < stored.raw.len(),
             size: size(stored.raw.len()),
             date: stored.summary.received_at.rfc5322(),
         }
     }
+}
+
+/// A stranger may have written the subject and the name.
+fn shown(mail: Summary) -> Summary {
+    Summary { subject: printable(&mail.subject), from_name: printable(&mail.from_name), ..mail }
 }
 
 /// The address of a list.

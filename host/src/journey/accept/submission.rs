@@ -154,7 +154,7 @@ impl Submission {
             object.map(|it| ObjectText::from(&it))
         });
         let from_name =
-            fields.optional("fromName", |it, value| it.line(value, "fromName", MAX_NAME));
+            fields.optional("fromName", |it, value| it.name(value, "fromName", MAX_NAME));
         let locale = fields.optional("locale", |it, value| it.parsed(value, "locale"));
         let from = fields.optional("from", |it, value| it.parsed(value, "from"));
         let reply_to = fields.optional("replyTo", |it, value| it.parsed(value, "replyTo"));

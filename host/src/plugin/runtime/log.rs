@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::bindings::types::CallContext;
 use super::guest_metrics::SlotCounts;
 use crate::clock::Clock;
+use crate::message::line::is_unsafe;
 
 const MAX_KEPT_LINES: usize = 500;
 const MAX_LINES_PER_SECOND: u32 = 100;
@@ -153,10 +154,7 @@ pub fn printable(text: &str) -> String {
     if text.len() <= MAX_LINE_CHARACTERS && text.bytes().all(|it| matches!(it, b' '..=b'~')) {
         return text.to_owned();
     }
-    // The last ones turn the direction of what follows them.
-    let steers =
-        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if steers(c) { ' ' } else { c }).take(MAX_LINE_CHARACTERS).collect()
+    text.chars().map(|c| if is_unsafe(c) { ' ' } else { c }).take(MAX_LINE_CHARACTERS).collect()
 }
 
 #[cfg(test)]

@@ -87,6 +87,14 @@ async fn a_silent_endpoint_and_one_that_breaks_off_are_told_apart() {
 }
 
 #[tokio::test]
+async fn an_answer_is_kept_without_what_is_unsafe_to_show() {
+    let body = "no\0\u{1b}[2J\u{202e}!\nagain";
+    let say = format!("HTTP/1.1 500 Oh\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    let reply = post(Say::Bytes(say)).await;
+    assert_eq!(reply.response, "no\u{fffd}\u{fffd}[2J\u{fffd}!\nagain");
+}
+
+#[tokio::test]
 async fn an_answer_is_read_up_to_a_bound() {
     let long = "a".repeat(100_000);
     let say = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{long}", long.len());

@@ -2,6 +2,7 @@
 
 use super::transcript::Transcript;
 use super::violation::Violation;
+use waxwing_mail::line;
 
 /// Octets of one reply line, at most; RFC 5321 section 4.5.3.1.5 has 512, some servers send more.
 const MAX_LINE: usize = 2 << 10;
@@ -111,17 +112,9 @@ fn parse(line: &[u8]) -> Result<(u16, bool, &[u8]), Violation> {
     }
 }
 
-/// Text that is safe in a log or a terminal: control and bidirectional characters are replaced.
+/// Text that is safe in a log or a terminal.
 fn printable(octets: &[u8]) -> String {
-    let replaced = |c: char| match c {
-        '\t' | '\r' | '\n' => ' ',
-        '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-            char::REPLACEMENT_CHARACTER
-        }
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
-        c => c,
-    };
-    String::from_utf8_lossy(octets).chars().map(replaced).collect()
+    line::printable(&String::from_utf8_lossy(octets))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::super::json::kind_of;
 use super::super::refusal::Fault;
 use crate::clock::Timestamp;
 use crate::message::address::EmailAddress;
+use crate::message::line::{ONE_LINE, is_one_line};
 
 /// `sendAt` is at most that far ahead.
 pub(super) const MAX_SEND_AT_AHEAD: Duration = Duration::from_hours(30 * 24);
@@ -101,6 +102,15 @@ impl Fields {
         Some(text)
     }
 
+    /// The same of a name, which everybody reads in the order in which it is written.
+    pub fn name(&mut self, value: Value, field: &str, max: usize) -> Option<String> {
+        let name = self.line(value, field, max)?;
+        if is_one_line(&name) {
+            return Some(name);
+        }
+        self.fault(field, "invalid", format!("must be {ONE_LINE}"))
+    }
+
     /// A text that is one of our types.
     pub fn parsed<T: FromStr<Err: Display>>(&mut self, value: Value, field: &str) -> Option<T> {
         let text = self.text(value, field)?;
@@ -157,8 +167,8 @@ impl Fields {
         let mut metadata = Map::new();
         for (key, value) in map {
             let field = format!("metadata.{key}");
-            if key.chars().count() > MAX_TAG || key.chars().any(char::is_control) {
-                let message = format!("a name may have {MAX_TAG} characters, none of them control");
+            if key.chars().count() > MAX_TAG || !is_one_line(&key) {
+                let message = format!("a name must be at most {MAX_TAG} characters {ONE_LINE}");
                 self.fault::<()>(&field, "invalid", message);
                 continue;
             }
