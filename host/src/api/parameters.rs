@@ -44,9 +44,8 @@ fn check(method: &Method, path: &str, uri: &Uri) -> Result<(), Problem> {
     if known.iter().any(|it| !WHOSE.contains(&it.as_str())) {
         return Ok(());
     }
-    let is_known = |name: &String| {
-        known.contains(name) || (name == "owner" && path.starts_with(TEMPLATES))
-    };
+    let is_known =
+        |name: &String| known.contains(name) || (name == "owner" && path.starts_with(TEMPLATES));
     let mut unknown: Vec<String> = query::pairs(uri)?.into_iter().map(|(name, _)| name).collect();
     unknown.retain(|name| !is_known(name));
     unknown.dedup();

@@ -19,9 +19,7 @@ pub struct Node {
 
 impl Node {
     pub(super) fn check(&self, violations: &mut Violations<'_>) {
-        let is_name = |it: &String| {
-            (1..=100).contains(&it.chars().count()) && is_one_line(it)
-        };
+        let is_name = |it: &String| (1..=100).contains(&it.chars().count()) && is_one_line(it);
         violations.must(
             self.name.as_ref().is_none_or(is_name),
             "node.name: 1 to 100 characters on one line, without characters that turn the direction of text",

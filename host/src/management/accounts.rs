@@ -137,9 +137,8 @@ impl PlanChoice {
 /// # Errors
 /// The name breaks that rule.
 pub fn check_name(name: &str) -> Result<(), AccountError> {
-    let is_name = !name.trim().is_empty()
-        && name.chars().count() <= MAX_NAME_CHARS
-        && is_one_line(name);
+    let is_name =
+        !name.trim().is_empty() && name.chars().count() <= MAX_NAME_CHARS && is_one_line(name);
     if is_name { Ok(()) } else { Err(AccountError::Name) }
 }
 

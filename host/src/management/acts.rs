@@ -202,7 +202,10 @@ mod tests {
             account()
         );
         let act = account_changed(account(), &change);
-        assert_eq!((act.action, act.subject, act.account), ("change_account", said, Some(account())));
+        assert_eq!(
+            (act.action, act.subject, act.account),
+            ("change_account", said, Some(account()))
+        );
         let nothing = account_changed(account(), &AccountChange::default());
         assert_eq!(nothing.subject, account().to_string());
     }

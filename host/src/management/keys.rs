@@ -367,9 +367,7 @@ fn faults_of(
 ) {
     let is_name = |name: &String| {
         let shown = name.trim();
-        !shown.is_empty()
-            && name.chars().count() <= MAX_NAME_CHARS
-            && is_one_line(name)
+        !shown.is_empty() && name.chars().count() <= MAX_NAME_CHARS && is_one_line(name)
     };
     if !name.is_none_or(is_name) {
         faults.push(KeyFault::Name);

@@ -178,10 +178,7 @@ impl People {
         let email: EmailAddress = typed.email.trim().parse().map_err(|_| LinkError::Email)?;
         Passwords::check(&typed.password)?;
         let name = typed.account.trim();
-        if name.is_empty()
-            || name.chars().count() > MAX_ACCOUNT_NAME_CHARS
-            || !is_one_line(name)
-        {
+        if name.is_empty() || name.chars().count() > MAX_ACCOUNT_NAME_CHARS || !is_one_line(name) {
             return Err(LinkError::AccountName);
         }
         let now = self.clock.now();

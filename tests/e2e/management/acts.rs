@@ -151,9 +151,8 @@ async fn page_api_and_command_write_the_same_act_into_the_log() {
         ("change_account", "ACCOUNT: plan business"),
         ("change_account", "ACCOUNT: suspended"),
     ];
-    let wanted = wanted.map(|(action, subject)| {
-        ("ACCOUNT".to_owned(), action.to_owned(), subject.to_owned())
-    });
+    let wanted = wanted
+        .map(|(action, subject)| ("ACCOUNT".to_owned(), action.to_owned(), subject.to_owned()));
     assert_eq!(by_page(&Server::dev()).await, wanted, "pages");
     assert_eq!(by_api(&Server::dev()).await, wanted, "the API");
     assert_eq!(by_command(&Server::dev()).await, wanted, "commands");
@@ -195,7 +194,8 @@ async fn changes_of_the_server_and_its_people_say_what_they_changed() {
     assert_eq!(newest().await, said("remove_user", "cy@example.com"));
     drop(server.cli(&["maintenance", "on", "--reason", "new disk", "--hold-delivery"]));
     assert_eq!(newest().await, said("set_maintenance", "on, delivery held: new disk"));
-    let off = server.request(reqwest::Method::PUT, "/v1/maintenance").header("x-api-key", &operator);
+    let off =
+        server.request(reqwest::Method::PUT, "/v1/maintenance").header("x-api-key", &operator);
     assert_eq!(server.answer(off.json(&json!({"readOnly": false}))).await.status, 200);
     assert_eq!(newest().await, said("set_maintenance", "off"));
 }

@@ -43,7 +43,8 @@ async fn a_name_that_turns_the_direction_of_text_is_refused() {
         let path = "/v1/templates/verification-code/draft";
         let request = server.request(reqwest::Method::PUT, path).header("x-api-key", key);
         server.answer(request.json(&draft)).await.assert_faults(&["name"]);
-        let sent = server.send(key, &with(message("ada@example.com"), "fromName", json!(name))).await;
+        let sent =
+            server.send(key, &with(message("ada@example.com"), "fromName", json!(name))).await;
         sent.assert_faults(&["fromName"]);
     }
     // Right to left by itself is no trick.

@@ -166,7 +166,10 @@ async fn a_page_shows_no_name_or_subject_that_turns_text_around() {
         // The source that the page shows below is as it was received.
         let page = page.split("<pre").next().unwrap_or_default();
         assert!(!page.contains('\u{202e}'), "{path}: {page}");
-        assert!(page.contains("Re\u{fffd}ceipt") && page.contains("moc\u{fffd}x"), "{path}: {page}");
+        assert!(
+            page.contains("Re\u{fffd}ceipt") && page.contains("moc\u{fffd}x"),
+            "{path}: {page}"
+        );
     }
 }
 
