@@ -111,7 +111,7 @@ async fn an_empty_machine_gets_a_configuration_and_sees_its_records() {
 }
 
 #[test]
-fn at_a_terminal_a_mistake_is_asked_for_again_and_nothing_is_written_before_a_yes() {
+fn at_a_terminal_mistakes_are_asked_for_again_and_a_yes_comes_last() {
     let home = tempfile::tempdir().expect("a directory");
     let file = home.path().join("waxwing.toml");
     let answers = "not a name\nmail.example.net\nops@example.net\n\ny\n";
