@@ -27,11 +27,16 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
     let running = Box::pin(server::start(&config)).await?;
     if !running.store.has_operator().await? {
         let link = running.people.make_link(LinkPurpose::SetUp, None).await?;
+        let (base, name) = match config.people.base() {
+            Some(url) => (url, ""),
+            None => (
+                format!("http://{}", running.http),
+                ", by the https name of this machine or your reverse proxy where there is one",
+            ),
+        };
         // Not into the log, which others may read.
         eprintln!(
-            "The dashboard has no operator yet. To become it, open this within an hour, by the https name of this \
-             machine or your reverse proxy where there is one:\n\n  http://{}/setup/{}\n",
-            running.http,
+            "The dashboard has no operator yet. To become it, open this within an hour{name}:\n\n  {base}/setup/{}\n",
             link.reveal()
         );
     }
