@@ -9,7 +9,7 @@ use crate::config::NameServer;
 
 const HEAD: &str = "\
 # Waxwing, as `waxwing init` has written it. `waxwing check --config FILE` says what is wrong with it. Every key, its
-# default and what it means: host/CONFIGURATION.md of the sources.
+# default and what it means: CONFIGURATION.md, which the package puts into /usr/share/doc/waxwing.
 ";
 
 /// The whole file.
