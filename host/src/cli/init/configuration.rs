@@ -67,18 +67,14 @@ listen = \"{any}:25\"
 }
 
 fn certificate_of_the_relay(certificate: &Certificate) -> String {
-    match certificate {
-        Certificate::Acme => String::new(),
-        Certificate::Files(folder) => {
-            let [chain, key] = ["fullchain.pem", "privkey.pem"].map(|it| path(&folder.join(it)));
-            format!(
-                "# Both files are read as the server's user, and again when they change.
+    let Some(files) = certificate.files() else { return String::new() };
+    let [chain, key] = files.map(|it| path(&it));
+    format!(
+        "# Both files are read as the server's user, and again when they change.
 certificate = {chain}
 private_key = {key}
 "
-            )
-        }
-    }
+    )
 }
 
 fn acme(answers: &Answers, any: &str) -> String {
