@@ -234,6 +234,7 @@ async fn the_server_starts_with_the_file_and_serves_https() {
     let mut lines = log.lines().map_while(Result::ok);
     let mut parsed = lines.by_ref().filter_map(|it| serde_json::from_str::<Value>(&it).ok());
     let listening = parsed.find(|it| it["message"] == "listening").expect("it listens");
+    assert!(text(&listening, "bounces").starts_with("127.0.0.1:"), "{listening}");
     let trusted = fs::read(own.ca_file()).expect("a certificate");
     let trusted = reqwest::Certificate::from_pem(&trusted).expect("a certificate");
     let client = reqwest::Client::builder().no_proxy().tls_certs_only([trusted]);

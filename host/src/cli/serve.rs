@@ -41,10 +41,11 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
         );
     }
     let (starttls, tls) = (listed(&running.smtp_starttls), listed(&running.smtp_tls));
-    let [https, metrics] =
-        [running.https, running.metrics].map(|it| it.map(tracing::field::display));
+    let ports = [running.https, running.acme_http, running.metrics, running.reports];
+    let [https, acme_http, metrics, bounces] = ports.map(|it| it.map(tracing::field::display));
     tracing::info!(
-        http = %running.http, https, metrics, smtp_starttls = starttls, smtp_tls = tls, "listening"
+        http = %running.http, https, acme_http, metrics, smtp_starttls = starttls,
+        smtp_tls = tls, bounces, "listening"
     );
     if let Some(authority) = &running.ca_file {
         tracing::warn!(
