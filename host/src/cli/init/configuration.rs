@@ -59,6 +59,7 @@ listen_tls = \"{any}:465\"
 listen = \"{any}:25\"
 "
         ),
+        health(answers),
         dns(&answers.nameservers),
         "[log]\nformat = \"json\"\n".to_owned(),
     ];
@@ -128,6 +129,19 @@ security = \"{security}\"
             }
             text
         }
+    }
+}
+
+fn health(answers: &Answers) -> String {
+    match (&answers.route, answers.email.domain()) {
+        // That this machine reaches itself says nothing.
+        (Route::Direct, Some(domain)) if *domain != answers.hostname => format!(
+            "[health]
+# Once an hour the server connects to the mail exchanger of this domain, to see whether outgoing port 25 is open.
+port_25_domain = \"{domain}\"
+"
+        ),
+        (Route::Direct, _) | (Route::Smarthost { .. }, _) => String::new(),
     }
 }
 
