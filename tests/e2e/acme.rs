@@ -202,7 +202,7 @@ async fn a_certificate_is_issued_shown_at_all_ports_and_kept_over_a_restart() {
     // Nothing but the CA asks for tokens of this moment; whoever else comes without TLS is sent on.
     let client = reqwest::Client::builder().no_proxy().redirect(Policy::none()).tls_certs_only([]);
     let client = client.build().expect("a client");
-    let plain = format!("http://127.0.0.1:{}", authority.ports[2]);
+    let plain = format!("http://{}", address(&server, "acme_http"));
     let guessed = client.get(format!("{plain}/.well-known/acme-challenge/guess")).send().await;
     assert_eq!(guessed.expect("answered").status(), 404);
     let sent_on = client.get(format!("{plain}/app?a=b")).send().await.expect("answered");

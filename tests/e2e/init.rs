@@ -98,7 +98,10 @@ async fn an_empty_machine_gets_a_configuration_and_sees_its_records() {
     let mut by_its_source = waxwing();
     by_its_source.args(["init", "--check", "--config"]).arg(&file);
     by_its_source.env("WAXWING_DELIVERY__LOCAL_ADDRESSES", format!("[\"{ADDRESS}\"]"));
-    assert!(by_its_source.output().expect("it runs").status.success());
+    let seen = by_its_source.output().expect("it runs");
+    let next = String::from_utf8_lossy(&seen.stderr);
+    assert!(seen.status.success() && next.contains("enable --now waxwing"), "{next}");
+    assert!(next.contains("journalctl -u waxwing") && next.contains("account create"), "{next}");
 
     dns.remove(HOST, "TXT");
     dns.txt(HOST, "v=spf1 ip4:198.51.100.1 -all");
@@ -148,6 +151,8 @@ fn what_is_printed_without_json_is_a_zone_file() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     assert!(errors.contains("smarthost.password"), "the password is still missing: {errors}");
+    assert!(!errors.contains("No certificate is ordered"), "{errors}");
+    assert!(errors.contains("enable --now waxwing"), "what comes next: {errors}");
     let zone = String::from_utf8(output.stdout).expect("a text");
     for line in zone.lines().filter(|it| !it.starts_with(';')) {
         let mut words = line.split(' ');
@@ -160,6 +165,25 @@ fn what_is_printed_without_json_is_a_zone_file() {
     assert!(zone.contains("v=spf1 a:smtp.example.com -all"), "{zone}");
     let config = fs::read_to_string(&file).expect("the file");
     assert!(config.contains("[acme]") && !config.contains("fullchain.pem"), "{config}");
+}
+
+#[test]
+fn without_the_terms_the_files_of_the_certificate_are_named() {
+    let home = tempfile::tempdir().expect("a directory");
+    let file = home.path().join("waxwing.toml");
+    let data = home.path().join("data").display().to_string();
+    let mut arguments = vec!["--hostname", HOST, "--email", "ops@example.net", "--data-dir", &data];
+    arguments.extend(["--route", "direct", "--address", ADDRESS]);
+    let output = init(&file, &arguments);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let (_, said) = errors.split_once("No certificate is ordered").expect("it is said");
+    let (said, _) = said.split_once("(its key)").expect("a key belongs to it");
+    for name in ["fullchain.pem", "privkey.pem"] {
+        let place = home.path().join("tls").join(name).display().to_string();
+        assert!(said.contains(&place), "{place} in {said}");
+    }
+    assert!(said.contains("--agree-to-terms"), "{said}");
 }
 
 /// A server that ends with the test.
@@ -210,6 +234,7 @@ async fn the_server_starts_with_the_file_and_serves_https() {
     let mut lines = log.lines().map_while(Result::ok);
     let mut parsed = lines.by_ref().filter_map(|it| serde_json::from_str::<Value>(&it).ok());
     let listening = parsed.find(|it| it["message"] == "listening").expect("it listens");
+    assert!(text(&listening, "bounces").starts_with("127.0.0.1:"), "{listening}");
     let trusted = fs::read(own.ca_file()).expect("a certificate");
     let trusted = reqwest::Certificate::from_pem(&trusted).expect("a certificate");
     let client = reqwest::Client::builder().no_proxy().tls_certs_only([trusted]);

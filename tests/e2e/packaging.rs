@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -72,6 +72,12 @@ fn the_package_holds_what_a_service_needs() {
         "usr/bin/waxwing",
         "usr/lib/systemd/system/waxwing.service",
         "usr/share/bash-completion/completions/waxwing",
+        "usr/share/doc/waxwing/API.md",
+        "usr/share/doc/waxwing/CONFIGURATION.md",
+        "usr/share/doc/waxwing/LOGS.md",
+        "usr/share/doc/waxwing/METRICS.md",
+        "usr/share/doc/waxwing/OPERATING.md",
+        "usr/share/doc/waxwing/POSTGRESQL.md",
         "usr/share/doc/waxwing/copyright",
         "usr/share/doc/waxwing/waxwing.toml",
         "usr/share/fish/vendor_completions.d/waxwing.fish",
@@ -82,21 +88,25 @@ fn the_package_holds_what_a_service_needs() {
         assert!(root.join(file).is_file(), "{file}");
     }
     let fields = succeeds(Command::new("dpkg-deb").arg("--field").arg(package));
-    assert!(
-        fields.contains("Package: waxwing\n") && fields.contains("Depends: adduser"),
-        "{fields}"
-    );
+    let depends = fields.lines().find_map(|it| it.strip_prefix("Depends: "));
+    let depends: Vec<&str> = depends.expect("it needs others").split(", ").collect();
+    assert!(fields.contains("Package: waxwing\n") && depends.contains(&"adduser"), "{fields}");
+    assert!(depends.contains(&"procps"), "the unit reloads by /bin/kill: {fields}");
     let owned = succeeds(Command::new("dpkg-deb").arg("--contents").arg(package));
     assert!(owned.lines().all(|line| line.contains(" root/root ")), "{owned}");
     the_unit_is_sound_and_tight(&root);
 }
 
-/// Runs a script of the package with programs that only note how they are called. Answers the calls.
-fn calls_of(script: &str, arguments: &[&str]) -> String {
+/// Runs a script of the package with programs that only note how they are called; a call of `failing` fails. Answers
+/// how the script ended, and the calls.
+fn run_script(script: &str, arguments: &[&str], failing: &str) -> (Output, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let place = |name: &str| folder.path().join(name);
-    for program in ["adduser", "getent", "install", "systemctl"] {
-        let noting = format!("#!/bin/sh\necho {program} $* >>'{}'\n", place("calls").display());
+    for program in ["adduser", "getent", "install", "runuser", "systemctl"] {
+        let noting = format!(
+            "#!/bin/sh\necho {program} $* >>'{}'\n[ \"{program} $*\" != '{failing}' ]\n",
+            place("calls").display()
+        );
         fs::write(place(program), noting).expect("written");
         fs::set_permissions(place(program), Permissions::from_mode(0o755)).expect("set");
     }
@@ -106,8 +116,15 @@ fn calls_of(script: &str, arguments: &[&str]) -> String {
     let text = text.expect("readable").replace("/run/systemd/system", &here);
     let mut shell = Command::new("sh");
     shell.args(["-c", &text, script]).args(arguments);
-    succeeds(shell.env("PATH", format!("{here}:/usr/bin:/bin")));
-    fs::read_to_string(place("calls")).unwrap_or_default()
+    let output = shell.env("PATH", format!("{here}:/usr/bin:/bin")).output().expect("it runs");
+    (output, fs::read_to_string(place("calls")).unwrap_or_default())
+}
+
+/// The calls of a script that succeeds.
+fn calls_of(script: &str, arguments: &[&str]) -> String {
+    let (output, calls) = run_script(script, arguments, "");
+    assert!(output.status.success(), "{output:?}");
+    calls
 }
 
 #[test]
@@ -115,10 +132,19 @@ fn an_upgrade_of_the_package_restarts_a_service_that_runs() {
     assert_eq!(calls_of("prerm", &["upgrade", "0.2.0"]), "", "the old version serves until then");
     let upgraded = calls_of("postinst", &["configure", "0.1.0"]);
     let (_, restarted) = upgraded.split_once("systemctl daemon-reload\n").expect("a reload");
-    assert!(restarted.ends_with("systemctl restart waxwing\n"), "{restarted}");
-    let installed = calls_of("postinst", &["configure", ""]);
-    assert!(!installed.contains("restart"), "there is no configuration yet: {installed}");
+    assert_eq!(restarted, "systemctl try-restart waxwing\n", "one that is stopped stays stopped");
     assert!(calls_of("prerm", &["remove"]).contains("disable --now waxwing"));
+}
+
+#[test]
+fn an_upgrade_that_cannot_restart_the_service_says_why() {
+    let restart = "systemctl try-restart waxwing";
+    let (output, calls) = run_script("postinst", &["configure", "0.1.0"], restart);
+    assert!(!output.status.success(), "dpkg hears of it");
+    let check = "runuser -u waxwing -- waxwing check --config /etc/waxwing/waxwing.toml\n";
+    assert!(calls.ends_with(check), "{calls}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("waxwing check says") && said.contains("journalctl"), "{said}");
 }
 
 /// systemd's own judgement of the unit, as it lies in the package.

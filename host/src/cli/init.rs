@@ -74,7 +74,7 @@ async fn write(init: Init) -> Result<(), CliError> {
     let reading = Config::read(Some(&file), std::env::vars())?;
     let missing = [reading.faults.clone(), server::check(&reading).await].concat();
     let records = host_records::records(&reading.config, &answers.addresses);
-    report::written(output, &file, &missing, &records);
+    report::written(output, &file, (missing.as_slice(), &answers.certificate), &records);
     Ok(())
 }
 
@@ -160,5 +160,9 @@ async fn check(init: &Init) -> Result<(), CliError> {
         return Err(CliError::Usage(unknown.to_owned()));
     }
     let open = findings.iter().filter(|it| it.standing != Standing::Seen).count();
-    if open == 0 { Ok(()) } else { Err(CliError::HostRecords { open, all: findings.len() }) }
+    if open > 0 {
+        return Err(CliError::HostRecords { open, all: findings.len() });
+    }
+    report::all_seen(init.output);
+    Ok(())
 }

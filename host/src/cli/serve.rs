@@ -27,19 +27,25 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
     let running = Box::pin(server::start(&config)).await?;
     if !running.store.has_operator().await? {
         let link = running.people.make_link(LinkPurpose::SetUp, None).await?;
+        let (base, name) = match config.people.base() {
+            Some(url) => (url, ""),
+            None => (
+                format!("http://{}", running.http),
+                ", by the https name of this machine or your reverse proxy where there is one",
+            ),
+        };
         // Not into the log, which others may read.
         eprintln!(
-            "The dashboard has no operator yet. To become it, open this within an hour, by the https name of this \
-             machine or your reverse proxy where there is one:\n\n  http://{}/setup/{}\n",
-            running.http,
+            "The dashboard has no operator yet. To become it, open this within an hour{name}:\n\n  {base}/setup/{}\n",
             link.reveal()
         );
     }
     let (starttls, tls) = (listed(&running.smtp_starttls), listed(&running.smtp_tls));
-    let [https, metrics] =
-        [running.https, running.metrics].map(|it| it.map(tracing::field::display));
+    let ports = [running.https, running.acme_http, running.metrics, running.reports];
+    let [https, acme_http, metrics, bounces] = ports.map(|it| it.map(tracing::field::display));
     tracing::info!(
-        http = %running.http, https, metrics, smtp_starttls = starttls, smtp_tls = tls, "listening"
+        http = %running.http, https, acme_http, metrics, smtp_starttls = starttls,
+        smtp_tls = tls, bounces, "listening"
     );
     if let Some(authority) = &running.ca_file {
         tracing::warn!(

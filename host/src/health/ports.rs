@@ -127,7 +127,7 @@ pub async fn port_25(world: &World) -> Verdict {
     };
     let Some(domain) = &world.settings.port_25_domain else {
         return Verdict::not_checked(
-            "No domain is named whose mail exchanger could be tried: set [health] port_25_domain.",
+            "No domain is named whose mail exchanger could be tried: set [health] port_25_domain, and restart the server.",
         );
     };
     let addresses = match exchangers(world, domain).await {
@@ -275,7 +275,9 @@ mod tests {
         dns.mx("probe.example", 10, "mx.probe.example");
         dns.ip("mx.probe.example", mx.address().ip());
         let mut world = world(&dns);
-        assert_eq!(port_25(&world).await.state, State::NotChecked, "no domain is named");
+        let unnamed = port_25(&world).await;
+        assert_eq!(unnamed.state, State::NotChecked, "no domain is named");
+        assert!(unnamed.what.contains("restart the server"), "a reload leaves [health] as it is");
         world.settings.port_25_domain = Some("probe.example".to_owned());
         let port = mx.address().port();
         world.egress = Tell::new(move || Egress::Direct { port });

@@ -66,6 +66,8 @@ pub struct RunningServer {
     pub http: SocketAddr,
     /// Where HTTP listens with TLS; none where it does not.
     pub https: Option<SocketAddr>,
+    /// Where the certificate authority asks without TLS; none where it does not.
+    pub acme_http: Option<SocketAddr>,
     /// Where metrics are served; none where they are not.
     pub metrics: Option<SocketAddr>,
     /// Where the inbox's SMTP server listens; none where it is switched off.
@@ -302,6 +304,7 @@ async fn start_parts(
     Ok(RunningServer {
         http,
         https,
+        acme_http: plain_address,
         metrics: metrics_address,
         inbox_smtp: sandbox.address,
         smtp_starttls: smtp_ports.0,

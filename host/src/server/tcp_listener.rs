@@ -11,14 +11,30 @@ use crate::clock::log_throttle::LogThrottle;
 /// Descriptors come back when connections end.
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 
+/// Where mail servers, certificate authorities, browsers and applications look for this server.
+const WELL_KNOWN: [u16; 5] = [25, 80, 443, 465, 587];
+
 /// A port that cannot be bound.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen on {address}: {source}; choose another with {setting}")]
+#[error("cannot listen on {address}: {source}; {}", advice(*.address, .setting, .source))]
 pub struct ListenError {
     pub address: SocketAddr,
     /// The key of the configuration, or the flag.
     pub setting: &'static str,
     pub source: std::io::Error,
+}
+
+/// What to do: others come to a well-known port and to no other, so whatever has the port must go.
+fn advice(address: SocketAddr, setting: &str, error: &std::io::Error) -> String {
+    let port = address.port();
+    if error.kind() == ErrorKind::AddrInUse && WELL_KNOWN.contains(&port) {
+        format!(
+            "find the program that has the port with `ss -ltnp 'sport = :{port}'` and stop it, or choose an address of \
+             this machine where the port is free with {setting}"
+        )
+    } else {
+        format!("choose another with {setting}")
+    }
 }
 
 /// Whether this machine has an address. Whether the port is free, and may be bound, is known at a start only.
@@ -76,6 +92,27 @@ impl Acceptor {
                 );
             }
             tokio::time::sleep(ACCEPT_RETRY).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_well_known_port_that_is_taken_leads_to_the_program_that_has_it() {
+        let said = |port: u16, kind: ErrorKind| {
+            let address = SocketAddr::from(([0, 0, 0, 0], port));
+            ListenError { address, setting: "[bounces] listen", source: kind.into() }.to_string()
+        };
+        for port in [25, 80, 443, 587] {
+            let taken = said(port, ErrorKind::AddrInUse);
+            assert!(taken.contains(&format!("`ss -ltnp 'sport = :{port}'`")), "{taken}");
+            assert!(taken.contains("[bounces] listen"), "{taken}");
+        }
+        for other in [said(2525, ErrorKind::AddrInUse), said(25, ErrorKind::AddrNotAvailable)] {
+            assert!(other.ends_with("choose another with [bounces] listen"), "{other}");
         }
     }
 }

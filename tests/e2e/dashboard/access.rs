@@ -148,6 +148,13 @@ fn setup_link(server: &Server) -> String {
     link.strip_prefix(server.url()).expect("of this server").to_owned()
 }
 
+#[test]
+fn the_set_up_link_begins_with_the_url_that_people_use() {
+    let server = Server::start(Launch::serve("[people]\nurl = \"https://mail.example.net/\"\n"));
+    let log = server.log();
+    assert!(log.contains(" https://mail.example.net/setup/"), "{log}");
+}
+
 #[tokio::test]
 async fn a_reset_ends_all_sessions_and_leaves_the_second_factor() {
     let server = Server::dev();

@@ -106,6 +106,16 @@ pub enum Certificate {
     Files(PathBuf),
 }
 
+impl Certificate {
+    /// The chain and its key, where the operator brings them.
+    pub fn files(&self) -> Option<[PathBuf; 2]> {
+        match self {
+            Self::Acme => None,
+            Self::Files(folder) => Some(["fullchain.pem", "privkey.pem"].map(|it| folder.join(it))),
+        }
+    }
+}
+
 impl Flags {
     /// Asks for what is missing.
     pub fn fill(&mut self, questions: &mut Questions<'_>) -> io::Result<()> {

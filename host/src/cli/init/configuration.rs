@@ -9,7 +9,7 @@ use crate::config::NameServer;
 
 const HEAD: &str = "\
 # Waxwing, as `waxwing init` has written it. `waxwing check --config FILE` says what is wrong with it. Every key, its
-# default and what it means: host/CONFIGURATION.md of the sources.
+# default and what it means: CONFIGURATION.md, which the package puts into /usr/share/doc/waxwing.
 ";
 
 /// The whole file.
@@ -59,6 +59,7 @@ listen_tls = \"{any}:465\"
 listen = \"{any}:25\"
 "
         ),
+        health(answers),
         dns(&answers.nameservers),
         "[log]\nformat = \"json\"\n".to_owned(),
     ];
@@ -67,18 +68,14 @@ listen = \"{any}:25\"
 }
 
 fn certificate_of_the_relay(certificate: &Certificate) -> String {
-    match certificate {
-        Certificate::Acme => String::new(),
-        Certificate::Files(folder) => {
-            let [chain, key] = ["fullchain.pem", "privkey.pem"].map(|it| path(&folder.join(it)));
-            format!(
-                "# Both files are read as the server's user, and again when they change.
+    let Some(files) = certificate.files() else { return String::new() };
+    let [chain, key] = files.map(|it| path(&it));
+    format!(
+        "# Both files are read as the server's user, and again when they change.
 certificate = {chain}
 private_key = {key}
 "
-            )
-        }
-    }
+    )
 }
 
 fn acme(answers: &Answers, any: &str) -> String {
@@ -132,6 +129,19 @@ security = \"{security}\"
             }
             text
         }
+    }
+}
+
+fn health(answers: &Answers) -> String {
+    match (&answers.route, answers.email.domain()) {
+        // That this machine reaches itself says nothing.
+        (Route::Direct, Some(domain)) if *domain != answers.hostname => format!(
+            "[health]
+# Once an hour the server connects to the mail exchanger of this domain, to see whether outgoing port 25 is open.
+port_25_domain = \"{domain}\"
+"
+        ),
+        (Route::Direct, _) | (Route::Smarthost { .. }, _) => String::new(),
     }
 }
 

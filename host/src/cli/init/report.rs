@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::answers::Certificate;
 use crate::cli::output::{Output, say};
 use crate::server::host_records::{Finding, HostRecord, Standing};
 
@@ -12,8 +13,20 @@ const NOT_LISTED: &str = "\
 ; DKIM and DMARC belong to sender domains: `waxwing domain add` prints their records.
 ; MTA-STS and TLS-RPT protect mail that people receive. This host receives reports alone, so neither is listed.";
 
+/// What comes after the records.
+const NEXT: &str = "  systemctl enable --now waxwing
+Then open the set-up link that `journalctl -u waxwing` shows, or make an account and a sender domain:
+  waxwing account create --help
+  waxwing domain add --help
+\"First use\" in OPERATING.md, which the package puts into /usr/share/doc/waxwing, has every step.";
+
 /// After the configuration was written.
-pub fn written(output: Output, file: &Path, missing: &[String], records: &[HostRecord]) {
+pub fn written(
+    output: Output,
+    file: &Path,
+    (missing, certificate): (&[String], &Certificate),
+    records: &[HostRecord],
+) {
     let file = file.display();
     if output.is_json() {
         let records: Vec<Value> = records.iter().map(in_json).collect();
@@ -21,6 +34,15 @@ pub fn written(output: Output, file: &Path, missing: &[String], records: &[HostR
         return;
     }
     eprintln!("{file} is written.");
+    let files = certificate.files();
+    if let Some([chain, key]) = files.filter(|it| it.iter().any(|file| !file.exists())) {
+        eprintln!(
+            "No certificate is ordered, because the terms of Let's Encrypt are not agreed to (--agree-to-terms).\n\
+             Before the server starts, put one of your own, readable for the server's user, to\n  {}\n  {} (its key)",
+            chain.display(),
+            key.display()
+        );
+    }
     if !missing.is_empty() {
         eprintln!("Before the server starts, also put right:");
         for it in missing {
@@ -30,6 +52,14 @@ pub fn written(output: Output, file: &Path, missing: &[String], records: &[HostR
     eprintln!("Publish these records; what of them is there says");
     eprintln!("  waxwing init --check --config {file}\n");
     zone(records).iter().for_each(say);
+    eprintln!("\nWhen they are seen:\n{NEXT}");
+}
+
+/// After the records were looked up, and all are there.
+pub fn all_seen(output: Output) {
+    if !output.is_json() {
+        eprintln!("\nAll records are seen. Next, as root:\n{NEXT}");
+    }
 }
 
 /// The records as the lines of a zone file.

@@ -37,6 +37,11 @@ fn whatever_is_answered_the_file_has_no_fault_and_says_it() {
     let (config, _) = read(&answers());
     assert!(config.acme.enabled && config.smtp.certificate.is_none());
     assert_eq!(config.delivery.route, crate::config::Route::Direct);
+    let probed = config.health.port_25_domain.expect("named");
+    assert_eq!(probed.as_str(), "example.net", "whether port 25 is open is looked at");
+    let email = "ops@mail.example.net".parse().expect("an address");
+    let (config, _) = read(&Answers { email, ..answers() });
+    assert_eq!(config.health.port_25_domain, None, "a machine says nothing about itself");
     let odd = PathBuf::from("/srv/a \"quoted\\ folder");
     let login = Login { user: "u\"ser".to_owned(), password_file: odd.join("password") };
     let server = HostAndPort { host: "smtp.example.com".to_owned(), port: 465 };
@@ -49,6 +54,7 @@ fn whatever_is_answered_the_file_has_no_fault_and_says_it() {
         ..answers()
     });
     assert_eq!(config.store.data_dir, odd);
+    assert_eq!(config.health.port_25_domain, None, "no mail leaves by port 25");
     assert_eq!(config.smtp.private_key, Some(odd.join("tls/privkey.pem")));
     assert!(!config.acme.enabled && config.dns.nameservers.is_empty());
     let smarthost = config.delivery.smarthosts.first().expect("a smarthost");
