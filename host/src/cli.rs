@@ -13,6 +13,7 @@ mod domain;
 mod error;
 mod export;
 mod init;
+mod installation;
 mod key;
 mod maintenance;
 mod master_key;

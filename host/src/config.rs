@@ -71,7 +71,7 @@ pub struct Reading {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
-    #[error("the configuration {path} cannot be read: {source}")]
+    #[error("the configuration {path} cannot be read: {source}{}", advice(source))]
     Read {
         /// The file.
         path: PathBuf,
@@ -176,6 +176,15 @@ impl ConfigError {
         );
         Self::Invalid { origin, faults }
     }
+}
+
+/// What to do where a user may not read the file: which user it is cannot be told.
+fn advice(error: &std::io::Error) -> &'static str {
+    if error.kind() != std::io::ErrorKind::PermissionDenied {
+        return "";
+    }
+    "; a command runs as the server's user, `runuser -u waxwing -- waxwing …`, and this user must be able to read the \
+     file: `chgrp waxwing FILE; chmod 640 FILE`"
 }
 
 impl Reading {

@@ -38,6 +38,7 @@ mod tasks;
 mod tcp_listener;
 pub mod tls;
 pub mod webhooks;
+pub mod zone_file;
 mod start;
 
 pub use check::check;

@@ -70,7 +70,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
     (
         "cli",
         &[
-            &["output"],
+            &["installation", "output"],
             &["plugin"],
             &["sync_error"],
             &["error"],
@@ -181,6 +181,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "shared_plugins",
                 "tasks",
                 "tcp_listener",
+                "zone_file",
             ],
             &["data_dir", "listeners", "smtp"],
             &["domain_checks", "master_key", "membership", "tls"],

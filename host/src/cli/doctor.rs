@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::error::CliError;
+use super::installation;
 use super::open::Target;
 use super::output::text;
 use super::plugin::{OnlineError, OnlineServer};
@@ -12,7 +13,7 @@ use crate::server;
 
 /// How findings are ordered, and what begins their lines.
 const STATES: [(&str, &str); 4] =
-    [("failing", "FAIL"), ("warning", "look"), ("ok", "ok  "), ("not_checked", "-   ")];
+    [("failing", "FAIL"), ("warning", "WARN"), ("ok", "ok  "), ("not_checked", "-   ")];
 
 /// Look whether a server is well: what is wrong, why it matters, what to do
 #[derive(Debug, Args)]
@@ -47,7 +48,9 @@ async fn asked(server: &OnlineServer) -> Result<Value, OnlineError> {
 
 /// Whether the server would be this machine's: only then its configuration is known.
 fn is_here(server: &OnlineServer) -> bool {
-    !server.is_by_address() && (server.config.is_some() || server.data_dir.is_some())
+    let chosen = installation::choose(server.config.as_deref(), server.data_dir.as_deref());
+    let has_file = chosen.is_ok_and(|it| it.file.is_some());
+    !server.is_by_address() && (has_file || server.data_dir.is_some())
 }
 
 /// What is found without a server.

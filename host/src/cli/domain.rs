@@ -11,6 +11,7 @@ use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
 use crate::id::AccountId;
+use crate::server::zone_file;
 use crate::store::DomainDetails;
 use crate::store::StoreError;
 use crate::upkeep::verify_domains::DomainCheckSettings;
@@ -187,8 +188,9 @@ async fn show(
     let value = json!(Domain::new(details, events, rules));
     output.one(&value, || {
         let records = value["records"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut lines = vec![line(&value)];
-        lines.extend(value["failure"].as_str().map(|it| format!("  could not be judged: {it}")));
+        let mut lines = vec![comment(&line(&value))];
+        let failure = value["failure"].as_str();
+        lines.extend(failure.map(|it| comment(&format!("could not be judged: {it}"))));
         lines.extend(records.iter().map(record));
         lines.join("\n")
     });
@@ -205,6 +207,7 @@ fn line(value: &Value) -> String {
     format!("{id}  {name}  {state}  {progress}% verified{}", until.unwrap_or_default())
 }
 
+/// The record as a line of a zone file, below what is to be said of it.
 fn record(record: &Value) -> String {
     let needed = match (record["rotation"].as_str(), record["required"].as_bool()) {
         (Some("retired"), _) => "old key ",
@@ -218,6 +221,13 @@ fn record(record: &Value) -> String {
         "old key " => record["help"].as_str(),
         _ => None,
     });
-    let hint = hint.map(|it| format!("\n            {it}"));
-    format!("  {needed}  {status}  {kind} {name}\n            {value}{}", hint.unwrap_or_default())
+    let hint = hint.map(|it| format!("\n{}", comment(it))).unwrap_or_default();
+    let about = comment(&format!("{needed}  {status}"));
+    format!("{about}{hint}\n{}", zone_file::line(&name, &kind, &value))
+}
+
+/// Lines of a zone file that name servers pass over.
+fn comment(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(|it| format!("; {it}")).collect();
+    lines.join("\n")
 }

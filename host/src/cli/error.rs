@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::installation::InstallationError;
 use super::sync_error::SyncError;
 use crate::authoring::error::{AuthoringError, FolderError};
 use crate::backup::BackupError;
@@ -34,12 +35,15 @@ pub enum CliError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]
+    Installation(#[from] InstallationError),
+    #[error(transparent)]
     Start(#[from] StartError),
     #[error(transparent)]
     DataDir(#[from] DataDirError),
     #[error(
-        "there is no Waxwing store in {}: check --data-dir and [store] data_dir; a new store is made by \
-         `waxwing serve`, `waxwing dev` and `waxwing account create`", .0.display()
+        "there is no Waxwing store in {}: name the server's --config, as in `--config \
+         /etc/waxwing/waxwing.toml`, or --data-dir, and check [store] data_dir; a new store is made by `waxwing \
+         serve`, `waxwing dev` and `waxwing account create`", .0.display()
     )]
     NoStore(PathBuf),
     #[error(transparent)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::error::CliError;
+use super::installation::{self, Chosen};
 use super::output::Output;
 use super::plugin::OnlineServer;
 use crate::authoring::Authoring;
@@ -27,7 +28,7 @@ use crate::webhooks::Webhooks;
 /// Which server, and how to answer.
 #[derive(Debug, Clone, Args)]
 pub struct Target {
-    /// The server's configuration file
+    /// The server's configuration file [default: /etc/waxwing/waxwing.toml, where ./waxwing-data is not there]
     #[arg(long)]
     config: Option<PathBuf>,
     /// The server's data directory; stands above the configuration file
@@ -58,51 +59,51 @@ impl From<&OnlineServer> for Target {
 impl Target {
     /// The configuration, with `--data-dir` above it.
     pub fn config(&self) -> Result<Config, CliError> {
-        let mut config = Config::load(self.config.as_deref(), std::env::vars())?;
-        if let Some(directory) = &self.data_dir {
-            config.store.data_dir.clone_from(directory);
-        }
-        Ok(config)
+        Ok(self.chosen()?.config)
+    }
+
+    fn chosen(&self) -> Result<Chosen, CliError> {
+        Ok(installation::choose(self.config.as_deref(), self.data_dir.as_deref())?)
     }
 
     /// Opens the store. A directory without one is an error, so that a mistyped one is not taken for an
     /// empty server. With `store.url` the directory must be there; an empty database gets its tables.
     pub async fn open(&self) -> Result<Opened, CliError> {
-        let config = self.config()?;
-        if DataDir::existing_place(&config.store).is_none() || !config.store.data_dir.is_dir() {
-            return Err(CliError::NoStore(config.store.data_dir));
+        let chosen = self.chosen()?;
+        let place = &chosen.config.store;
+        if DataDir::existing_place(place).is_none() || !place.data_dir.is_dir() {
+            return Err(CliError::NoStore(chosen.config.store.data_dir));
         }
-        self.open_at(config).await
+        open_at(chosen).await
     }
 
     /// The same for the first command of a new server: the store is made where it is missing.
     pub async fn open_or_make(&self) -> Result<Opened, CliError> {
-        let config = self.config()?;
-        self.open_at(config).await
+        open_at(self.chosen()?).await
     }
+}
 
-    async fn open_at(&self, mut config: Config) -> Result<Opened, CliError> {
-        config.log.filter = LogFilter::level(tracing::Level::WARN);
-        telemetry::logs::start(&config.log);
-        let is_new = DataDir::existing_place(&config.store).is_none();
-        let data = DataDir::of(&config.store)?;
-        data.warn_of_readers();
-        if is_new {
-            let directory = config.store.data_dir.display();
-            tracing::warn!(path = %directory, "there was no data here; a new, empty store is made");
-        }
-        let store = Store::open(data.place(&config.store)?).await?;
-        if !store.has_file() {
-            // Another machine may have made the database: nothing is to be sealed here that its key does not open.
-            server::master_key::verify(&data, &store).await?;
-        }
-        // What is said here stands above what a server has saved, unless that server runs.
-        let is_served = matches!(data.lock(), Err(DataDirError::Locked { .. }));
-        if is_served || (self.config.is_none() && !is_configured()) {
-            server::cli_settings::load_saved(&mut config, &store).await?;
-        }
-        Ok(Opened { store, clock: Clock::system(), is_served, config, data })
+async fn open_at(Chosen { mut config, file }: Chosen) -> Result<Opened, CliError> {
+    config.log.filter = LogFilter::level(tracing::Level::WARN);
+    telemetry::logs::start(&config.log);
+    let is_new = DataDir::existing_place(&config.store).is_none();
+    let data = DataDir::of(&config.store)?;
+    data.warn_of_readers();
+    if is_new {
+        let directory = config.store.data_dir.display();
+        tracing::warn!(path = %directory, "there was no data here; a new, empty store is made");
     }
+    let store = Store::open(data.place(&config.store)?).await?;
+    if !store.has_file() {
+        // Another machine may have made the database: nothing is to be sealed here that its key does not open.
+        server::master_key::verify(&data, &store).await?;
+    }
+    // What is said here stands above what a server has saved, unless that server runs.
+    let is_served = matches!(data.lock(), Err(DataDirError::Locked { .. }));
+    if is_served || (file.is_none() && !is_configured()) {
+        server::cli_settings::load_saved(&mut config, &store).await?;
+    }
+    Ok(Opened { store, clock: Clock::system(), is_served, config, data })
 }
 
 /// Whether the environment says something about DNS, sender domains or webhooks.

@@ -87,7 +87,7 @@ fn seen(span: &Span<'_>, queue: &[Value]) -> Value {
                 span.rate("waxwing_plugin_calls_total", &[("slot", slot), ("outcome", outcome)])
             });
             json!({
-                "slot": slot, "callsPerSecond": calls, "failingPerSecond": failing.sum::<f64>(),
+                "slot": slot, "callsPerSecond": calls, "failingPerSecond": sample::total(failing),
                 "cpuMicrosecondsPerCall": sample::ratio(cpu, calls),
             })
         })
@@ -113,8 +113,11 @@ fn screen(seen: &Value, every: u64) -> String {
             rates.map(|(name, rate)| format!("{name} {}", number(rate))).collect();
         if named.is_empty() { "none yet".to_owned() } else { named.join(", ") }
     };
-    let [waiting, oldest] = ["waiting", "oldestDueSeconds"].map(|it| number(&seen[it]));
-    let [http, smtp] = ["httpConnections", "smtpConnections"].map(|it| number(&seen[it]));
+    let count =
+        |value: &Value| value.as_f64().map_or_else(|| "-".to_owned(), |it| format!("{it:.0}"));
+    let oldest = number(&seen["oldestDueSeconds"]);
+    let [waiting, http, smtp] =
+        ["waiting", "httpConnections", "smtpConnections"].map(|it| count(&seen[it]));
     let mut line = |text: String| {
         let _infallible = writeln!(lines, "{text}");
     };

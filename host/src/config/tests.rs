@@ -279,3 +279,15 @@ fn a_smarthost_has_a_host_without_a_port_and_the_inbox_is_on_loopback() {
         assert!(Config::load(None, pairs.into_iter()).is_ok(), "{host}");
     }
 }
+
+#[test]
+fn who_may_not_read_the_file_is_told_which_user_may() {
+    let unreadable = |kind: std::io::ErrorKind| {
+        let (path, source) = (PathBuf::from("waxwing.toml"), kind.into());
+        ConfigError::Read { path, source }.to_string()
+    };
+    let denied = unreadable(std::io::ErrorKind::PermissionDenied);
+    assert!(denied.contains("`runuser -u waxwing -- waxwing …`"), "{denied}");
+    let missing = unreadable(std::io::ErrorKind::NotFound);
+    assert!(!missing.contains("runuser"), "{missing}");
+}

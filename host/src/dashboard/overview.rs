@@ -18,7 +18,7 @@ use crate::domain::state::{DomainKind, Phase};
 use crate::id::AccountId;
 use crate::management::keys::{self, Grantor};
 use crate::message::state::MessageState;
-use crate::store::{AccountRow, DomainRow, MessageFilter};
+use crate::store::{AccountRow, DomainRow, MessageFilter, PersonRow};
 
 const NEWEST_FAILURES: u32 = 5;
 const NEWEST_MESSAGES: u32 = 5;
@@ -109,7 +109,7 @@ pub async fn show(
         delivered: chart.delivered_share(),
         under_way: count(chart.under_way),
         chart,
-        attention: attention(&row, &domains),
+        attention: attention(&row, &domains, &visitor.person.user),
         failures: failures.into_iter().map(line).collect(),
         newest: newest.into_iter().map(line).collect(),
         frame: Frame::of(&dashboard, &visitor, Place::Overview).await?,
@@ -196,7 +196,7 @@ fn own_domains(domains: &[DomainRow]) -> Vec<String> {
 const URGENT: (&str, &str, &str) = ("bad", "✕", "urgent");
 const LOOK: (&str, &str, &str) = ("wait", "↻", "look");
 
-fn attention(row: &AccountRow, domains: &[DomainRow]) -> Vec<Attention> {
+fn attention(row: &AccountRow, domains: &[DomainRow], user: &PersonRow) -> Vec<Attention> {
     let mut found = Vec::new();
     if row.account.state == AccountState::Suspended {
         found.push(Attention {
@@ -208,11 +208,19 @@ fn attention(row: &AccountRow, domains: &[DomainRow]) -> Vec<Attention> {
         });
     }
     if row.balance.0 <= 0 {
+        let (who, link) = if user.is_operator {
+            (
+                "As the operator of this server you grant credits on the page of the account.",
+                format!("/ops/accounts/{}", row.account.id),
+            )
+        } else {
+            ("The operator of this server grants credits.", "/app/credits".to_owned())
+        };
         found.push(Attention {
             badge: URGENT,
             title: "There are no credits left".to_owned(),
-            about: "Sends are refused with INSUFFICIENT_BALANCE. The operator of this server grants credits.".to_owned(),
-            link: Some("/app/credits".to_owned()),
+            about: format!("Sends are refused with INSUFFICIENT_BALANCE. {who}"),
+            link: Some(link),
         });
     }
     for it in domains {

@@ -7,14 +7,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use super::domain_checks::check_settings;
 use super::smtp;
+use super::zone_file;
 use crate::config::{Config, Route};
 use crate::dns::{RecordType, Resolver, not_public};
 use crate::health::{addresses_of, pointer};
 
 pub use lookup::{Finding, Standing, observe};
 
-/// The longest string of a TXT record (RFC 1035 section 3.3).
-const TXT_STRING_BYTES: usize = 255;
 /// A root server of each family: whatever leaves this machine for the Internet takes the same way. Nothing is sent there.
 const FAR_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 41, 0, 4));
 const FAR_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0x503, 0xba3e, 0, 0, 0, 2, 0x30));
@@ -52,15 +51,7 @@ impl HostRecord {
     /// The record as a line of a zone file.
     #[must_use]
     pub fn zone_line(&self) -> String {
-        let Self { name, value, .. } = self;
-        let kind = self.record_type.as_str();
-        if self.record_type != RecordType::Txt {
-            return format!("{name}. 3600 IN {kind} {value}");
-        }
-        let characters: Vec<char> = value.chars().collect();
-        let strings = characters.chunks(TXT_STRING_BYTES).map(|it| it.iter().collect::<String>());
-        let strings: Vec<String> = strings.map(|it| format!("\"{it}\"")).collect();
-        format!("{name}. 3600 IN {kind} {}", strings.join(" "))
+        zone_file::line(&self.name, self.record_type.as_str(), &self.value)
     }
 }
 

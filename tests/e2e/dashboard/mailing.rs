@@ -15,6 +15,8 @@ async fn the_ledger_goes_on_from_page_to_page_and_is_the_accounts_own() {
     let page = browser.get("/app/credits").await;
     assert!(page.html.contains("There are no credits left"), "{}", page.html);
     assert!(page.html.contains("Nothing was granted or spent yet"), "{}", page.html);
+    let page = browser.get("/app").await;
+    assert!(page.html.contains("The operator of this server grants credits"), "{}", page.html);
     let grant = ["credits", "grant", "--account", &own.id, "1000", "--reason", "<i>first"];
     drop(server.cli(&grant));
     for _ in 0..51 {
@@ -32,6 +34,19 @@ async fn the_ledger_goes_on_from_page_to_page_and_is_the_accounts_own() {
     let mut foreign = Browser::invited(&server, "eve@example.com", &other.id, "owner").await;
     let page = foreign.get(&next).await;
     assert!(!page.html.contains("&#60;i&#62;"), "another's cursor shows nothing of its ledger");
+}
+
+#[tokio::test]
+async fn an_operator_without_credits_is_led_to_where_they_are_granted() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 0);
+    let mut operator = Browser::of_dev(&server).await;
+    let granting = format!("/ops/accounts/{}", account.id);
+    assert_eq!(operator.submit(&format!("{granting}/act"), &[]).await.status, 303);
+    let page = operator.get("/app").await;
+    let link = format!("<a class=\"strong\" href=\"{granting}\">There are no credits left</a>");
+    assert!(page.html.contains(&link), "{}", page.html);
+    assert_eq!(operator.get(&granting).await.status, 200);
 }
 
 #[tokio::test]

@@ -47,6 +47,9 @@ async fn a_destination_that_refuses_connections_is_named_with_its_back_off() {
     assert!(explanation.contains("backs off from the smarthost post"), "{explanation}");
     assert!(explanation.contains("while connecting"), "{explanation}");
     assert!(why["lastAttempt"]["reply"].as_str().is_some_and(|it| it.contains("connect")), "{why}");
+    let is_told = |it: &str| it.contains("delivery attempted") && it.contains("reason");
+    let told = || async { server.log().lines().any(is_told).then_some(()) };
+    until_async("the log says why the attempt failed", BOUND, told).await;
 
     let domain = server.cli(&["queue", "why", "Recipient.example"]);
     assert_eq!((&domain["messages"], &domain["hasMore"]), (&json!(1), &json!(false)));

@@ -12,8 +12,9 @@ use clap::Args;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 
+use super::super::installation::{self, Chosen, InstallationError};
 use super::super::output::Output;
-use crate::config::{Config, ConfigError, LogFilter};
+use crate::config::LogFilter;
 use crate::server::data_dir::{DataDir, DataDirError};
 use crate::telemetry;
 use crate::trust;
@@ -34,7 +35,8 @@ pub struct Server {
     /// An API key of the scope that the command needs: `operator` for what concerns the server
     #[arg(long, env = "WAXWING_API_KEY", hide_env_values = true)]
     key: Option<String>,
-    /// The configuration file of the server on this machine
+    /// The configuration file of the server on this machine [default: /etc/waxwing/waxwing.toml, where
+    /// ./waxwing-data is not there]
     #[arg(long)]
     pub config: Option<PathBuf>,
     /// The data directory of the server on this machine [default: waxwing-data]
@@ -56,14 +58,15 @@ pub struct Connection {
 #[derive(Debug, thiserror::Error)]
 pub enum OnlineError {
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Installation(#[from] InstallationError),
     /// The data directory.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
     /// No server was ever there.
     #[error(
-        "no server runs on {data_dir}: start it with `waxwing dev` or `waxwing serve`, name its \
-         --data-dir or --config, or reach another machine's with --url and --key"
+        "no server runs on {data_dir}: start it (`systemctl start waxwing`, `waxwing serve` or `waxwing \
+         dev`), name its --config, as in `--config /etc/waxwing/waxwing.toml`, or its --data-dir, or reach \
+         another machine's with --url and --key"
     )]
     NoServer {
         /// Where one was looked for.
@@ -84,8 +87,8 @@ pub enum OnlineError {
     },
     /// Nothing answers.
     #[error(
-        "no answer from the server at {base}: {reason}; is it running? `waxwing dev` and `waxwing \
-         serve` start one"
+        "no answer from the server at {base}: {reason}; is it running? `systemctl start waxwing`, `waxwing \
+         serve` and `waxwing dev` start one"
     )]
     Unreachable { base: String, reason: String },
     /// It refused.
@@ -154,10 +157,8 @@ impl Server {
 
     /// Where the server on this machine listens, and what it left for whoever may read that.
     fn local(&self) -> Result<(String, String), OnlineError> {
-        let mut config = Config::load(self.config.as_deref(), std::env::vars())?;
-        if let Some(directory) = &self.data_dir {
-            config.store.data_dir.clone_from(directory);
-        }
+        let Chosen { mut config, .. } =
+            installation::choose(self.config.as_deref(), self.data_dir.as_deref())?;
         let data_dir = config.store.data_dir.clone();
         let none = || OnlineError::NoServer { data_dir: data_dir.clone() };
         if !data_dir.exists() {

@@ -64,7 +64,7 @@ impl<'a> Span<'a> {
                 labels.iter().all(|(label, wanted)| label_of(series, label) == Some(*wanted));
             is_meant.then(|| self.grown(series, value))
         });
-        grown.sum::<f64>() / self.seconds
+        total(grown) / self.seconds
     }
 
     /// How much a series has grown to this value. A server that was started again counts from nothing.
@@ -94,6 +94,11 @@ impl<'a> Span<'a> {
             .map(|it| it.0)
             .filter(|it| it.is_finite())
     }
+}
+
+/// The sum; that of no numbers is 0, where `sum` says -0.
+pub fn total(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.fold(0.0, |sum, it| sum + it)
 }
 
 /// None where there is nothing to divide by.
@@ -145,6 +150,7 @@ mod tests {
         let states: Vec<&str> = span.labels("waxwing_deliveries_total", "state").collect();
         assert_eq!(states, ["deferred", "delivered"]);
         assert_eq!(span.now("waxwing_queue_length"), Some(7.0));
+        assert_eq!(format!("{:.1}", span.rate("waxwing_refusals_total", &[])), "0.0");
     }
 
     #[test]

@@ -536,6 +536,8 @@ impl Worker {
             let state = settlement.verdict.state().as_str();
             metrics::counter!("waxwing_deliveries_total", "state" => state).increment(1);
             let attempt = &settlement.attempt;
+            // The words of a reply may name the recipient, which the log does not.
+            let reason = attempt.ending.code().is_none().then_some(attempt.reply.as_str());
             tracing::info!(
                 message_id = %lease.message_id,
                 account = %lease.account_id,
@@ -546,6 +548,7 @@ impl Worker {
                 host = attempt.host.as_ref().map(|it| &it.name),
                 code = attempt.ending.code(),
                 enhanced = attempt.ending.enhanced().map(tracing::field::display),
+                reason,
                 next_attempt = settlement.verdict.next_attempt().map(tracing::field::display),
                 "delivery attempted"
             );

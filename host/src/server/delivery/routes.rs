@@ -15,7 +15,10 @@ use crate::id::{Identifier as _, MessageId};
 
 /// The password of a smarthost cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("delivery.smarthosts (`{name}`): the password_file {path} cannot be read: {source}")]
+#[error(
+    "delivery.smarthosts (`{name}`): the password_file {path} cannot be read: {source}; write the password into it, \
+     readable for the server's user (mode 0640, group waxwing)"
+)]
 pub struct PasswordFileError {
     name: String,
     path: PathBuf,

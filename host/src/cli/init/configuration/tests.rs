@@ -29,7 +29,8 @@ fn read(answers: &Answers) -> (Config, String) {
 
 #[test]
 fn the_example_of_the_package_is_what_init_writes() {
-    assert_up_to_date("packaging/waxwing.toml", &text(&answers()), "cli::init::configuration");
+    let answers = Answers { nameservers: Vec::new(), ..answers() };
+    assert_up_to_date("packaging/waxwing.toml", &text(&answers), "cli::init::configuration");
 }
 
 #[test]
