@@ -141,7 +141,7 @@ fn health(answers: &Answers) -> String {
 port_25_domain = \"{domain}\"
 "
         ),
-        (Route::Direct, _) | (Route::Smarthost { .. }, _) => String::new(),
+        (Route::Direct | Route::Smarthost { .. }, _) => String::new(),
     }
 }
 
