@@ -1,5 +1,4 @@
-//! The queue worker: rounds of admission and leasing, attempts as tasks of their own, and a task
-//! that stores their outcomes in groups while the worker starts others.
+//! The queue worker: rounds of admission and leasing, attempts as tasks, and a task that stores their outcomes in groups.
 
 mod under_way;
 
