@@ -15,7 +15,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha384};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, SqliteConnection};
-use waxwing_tests::{Launch, Server, documents, only_on_a_file, until_async, waxwing};
+use waxwing_tests::{Launch, Server, documents, from_now, only_on_a_file, until_async, waxwing};
 
 use crate::fixture::{Database, message, with};
 use crate::messages::send_tomorrow;
@@ -148,9 +148,8 @@ async fn an_upgrade_keeps_all_that_waits_and_a_way_back() {
     drop(server.cli(&["webhook", "create", "--account", &account, "https://127.0.0.1:9/"]));
     let cookie = log_in(&client, &server).await;
     let waiting = send_tomorrow(&server, &key, "tomorrow@example.com").await;
-    let soon = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+5 seconds')";
     let database = Database::of(&server).await;
-    let soon = json!(database.texts(soon).await.remove(0));
+    let soon = json!(from_now(Duration::from_secs(5)));
     server.send(&key, &with(message("soon@example.com"), "sendAt", soon)).await.message_id();
     let balance = server.balance(&account);
     let posts = || async {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use waxwing_tests::{Account, Server, until_async};
+use waxwing_tests::{Account, Server, from_now, until_async};
 
 use super::{delete, holder, operator, patch, post};
 use crate::export::files;
@@ -101,8 +101,7 @@ async fn kill_9_in_the_middle_of_a_deletion_leaves_one_that_goes_on() {
     let mut server = Server::dev();
     let (account, operator) = (server.open_account("pro", 2_000), operator(&server));
     let database = Database::of(&server).await;
-    let tomorrow = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 day')";
-    let tomorrow = json!(database.texts(tomorrow).await.remove(0));
+    let tomorrow = json!(from_now(Duration::from_hours(24)));
     let waits = |n: usize| with(message(&format!("n{n}@example.com")), "sendAt", tomorrow.clone());
     let waiting = Value::from((0..500).map(waits).collect::<Vec<_>>());
     for _ in 0..3 {
