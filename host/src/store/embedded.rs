@@ -2,7 +2,9 @@
 //! and how the file gives disk space back. With `auto_vacuum = INCREMENTAL` it keeps account of where each
 //! page belongs, so that its free pages can be cut off a few at a time while others write.
 
-use std::path::Path;
+use std::fs::OpenOptions;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions};
@@ -102,7 +104,7 @@ async fn convert_within(
             return Ok(Conversion::PutOff);
         }
     }
-    tracing::info!(path = %file, "the database file was rebuilt; from now on the space of deleted records is given back to the disk");
+    tracing::info!(path = %file, "the database file was rebuilt; from now on the file becomes smaller when records are deleted");
     Ok(Conversion::Done)
 }
 
@@ -151,6 +153,23 @@ pub async fn excess(pool: &SqlitePool) -> Result<u32, sqlx::Error> {
 pub async fn cut(writer: &SqlitePool, pages: u32) -> Result<(), sqlx::Error> {
     let statement = sqlx::AssertSqlSafe(format!("PRAGMA incremental_vacuum({pages})"));
     sqlx::query(statement).persistent(false).execute(writer).await.map(|_| ())
+}
+
+/// The path of a file that stands beside a database: its name is the database's with an ending.
+#[must_use]
+pub fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// Makes an empty file that only its owner may read and write. SQLite fills it and keeps its mode.
+pub fn make_private(file: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file).map(drop)
 }
 
 #[cfg(test)]

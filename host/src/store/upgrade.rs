@@ -1,22 +1,24 @@
 //! The server brings the file of an earlier version up to date at its start. Before that it keeps a copy of the file: with
 //! that the version before can go back, because migrations know one direction alone.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::embedded::{beside, make_private};
 use super::{Place, Store, database, free_disk};
 use crate::clock::Clock;
 use crate::store::StoreError;
 use crate::store::error::BASELINE_SCHEMA;
 
-/// Copies from before upgrades that stay: the upgrade that fails half-way, and is begun again, leaves the first one.
+/// How many copies stay, the newest ones. Two, so that an upgrade that fails half-way and is begun again leaves the copy from
+/// before its first attempt.
 const MAX_COPIES: usize = 2;
 /// What stays free on the disk beside a copy.
 const SPARE_BYTES: u64 = 64 << 20;
-/// Behind the name of the database, and before the last migration of its schema.
+/// In the name of a copy, between the name of the database and the number of its last migration.
 const COPY: &str = ".schema-";
-/// A copy that is being written.
+/// The ending of a copy that is being written.
 const DRAFT: &str = ".copying";
 
 impl Store {
@@ -30,7 +32,7 @@ impl Store {
         let earlier = database::earlier_schema(file)?;
         database::convert(file).await?;
         let Some(schema) = earlier else { return Ok(()) };
-        // What is converted is another file; OPERATING.md says how to go back from it.
+        // A conversion makes another file; OPERATING.md says how to go back from that.
         if schema >= BASELINE_SCHEMA {
             keep_copy(file, schema, clock).await?;
         }
@@ -66,24 +68,20 @@ async fn keep_copy(file: &Path, schema: i64, clock: &Clock) -> Result<(), StoreE
     let copied = Store::copy(file, &draft, clock).await;
     let placed = copied.and_then(|_| place(&draft, &kept).map_err(io_failed));
     if placed.is_err() {
-        // What failed is said; a draft that stays is replaced by the next one.
+        // The error that is returned says what failed. A draft that stays is replaced by the next one.
         drop(fs::remove_file(&draft));
     }
     placed?;
     drop_older(file).map_err(io_failed)
 }
 
-/// An empty file, for its owner only: SQLite fills it, whatever the process would give a new one.
+/// Makes an empty draft in the place of one that an interrupted copy has left.
 fn make(draft: &Path) -> io::Result<()> {
     match fs::remove_file(draft) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(draft).map(drop)
+    make_private(draft)
 }
 
 /// Gives a copy its name when all of it is on the disk.
@@ -106,12 +104,6 @@ fn drop_older(file: &Path) -> io::Result<()> {
     copies.sort();
     let older = copies.len().saturating_sub(MAX_COPIES);
     copies.iter().take(older).try_for_each(|(_, path)| fs::remove_file(path))
-}
-
-fn beside(file: &Path, ending: &str) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
 }
 
 #[cfg(test)]

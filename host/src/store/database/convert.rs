@@ -7,7 +7,7 @@
 mod fill;
 mod functions;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,8 +18,9 @@ use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, Sq
 use super::connections::options;
 use super::inline::waiting;
 use super::migrations;
+use crate::store::StoreError;
+use crate::store::embedded::{self, beside};
 use crate::store::error::{BASELINE_SCHEMA, ConversionError};
-use crate::store::{StoreError, embedded};
 
 /// How long another process that has the old file open may take to leave it.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
@@ -140,11 +141,7 @@ pub fn check_disk(file: &Path, bytes: u64, free: Option<u64>) -> Result<(), Conv
 /// Makes the new file with its tables, for its owner only. It is worth nothing until it is whole, so SQLite need
 /// neither keep what it would undo nor wait for the disk.
 async fn make(new: &Path) -> Result<(), StoreError> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(new).map_err(at(new))?;
+    embedded::make_private(new).map_err(at(new))?;
     let options = SqliteConnectOptions::new()
         .filename(new)
         .auto_vacuum(SqliteAutoVacuum::Incremental)
@@ -201,12 +198,6 @@ fn replace(new: &Path, file: &Path) -> Result<(), ConversionError> {
 
 fn new_file(file: &Path) -> PathBuf {
     beside(file, ".new")
-}
-
-fn beside(file: &Path, ending: &str) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
 }
 
 /// Removes a new file, which an interrupted conversion has left.

@@ -1,5 +1,6 @@
 //! Files of an earlier version, and the copies that are kept of them.
 
+use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use sqlx::sqlite::SqliteConnectOptions;
