@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Store;
 use super::database::{Row, Statement, Tx, column, either, inconsistent, json, moment, sql, word};
+use super::events::ACCEPTED;
 use crate::account::brand::{Brand, BrandChanges, BrandField};
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
@@ -147,7 +148,7 @@ impl Store {
             let Some(last) = found.last_mut() else { continue };
             let count = column::<i64>(row, "changes")?.unsigned_abs();
             match column::<String>(row, "state")?.as_str() {
-                "accepted" => last.accepted += count,
+                ACCEPTED => last.accepted += count,
                 "delivered" | "relayed" => last.delivered += count,
                 "bounced" | "failed" => last.failed += count,
                 _ => last.not_sent += count,

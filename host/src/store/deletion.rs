@@ -1,5 +1,5 @@
-//! How an account that is being deleted goes: kind by kind, in small transactions, and its own row last. What is left is
-//! found by an index, or looked for beside those who write, so whoever begins again after a crash goes on with the rest.
+//! Deletes an account kind by kind, in small transactions, and its own row last. The rows that are left are found by an
+//! index, or by a read beside those who write, so a deletion that begins again after a crash goes on with them.
 //!
 //! When each kind goes is decided in `upkeep/account_deletion`.
 
@@ -7,7 +7,7 @@ mod ledger;
 
 use super::Store;
 use super::database::{Row, args, column, each, sql};
-use super::events::StateChange;
+use super::events::{ACCEPTED, StateChange};
 use super::retention::{BATCH_BODY_BYTES, DROP_MESSAGES, Walked};
 use super::settle::write_states;
 use super::users::delete_user;
@@ -20,8 +20,6 @@ use crate::store::StoreError;
 const CANCELED_AT_ONE_TIME: usize = 100;
 /// Hours, or days, of counts that one statement deletes.
 const COUNTED_PERIODS: i64 = 200;
-/// Beside the states of messages, what is counted of them.
-const ACCEPTED: &str = "accepted";
 
 const LOOK_FOR_WAITING: &str = "-- cancel_waiting_of: look
     SELECT message_id, account_id = $3 AS is_own, lease_owner IS NOT NULL AS is_leased
@@ -74,7 +72,7 @@ const ACCESS: [&str; 12] = [
          (SELECT account_id, address FROM test_recipients WHERE account_id = $1 LIMIT $2)",
 ];
 
-/// Who stays has another account, or manages the server.
+/// People who are in another account, or manage the server, keep their log-in.
 const PEOPLE: &str = "-- drop_people_of: which
     SELECT m.user_id,
            u.is_operator = TRUE OR EXISTS (SELECT 1 FROM memberships o
@@ -82,7 +80,7 @@ const PEOPLE: &str = "-- drop_people_of: which
     FROM memberships m JOIN users u ON u.id = m.user_id
     WHERE m.account_id = $1 ORDER BY m.user_id LIMIT $2";
 
-/// From period to period, oldest first: no index finds the messages of an account otherwise.
+/// Goes from period to period, the oldest first, because the index of messages by account begins with the period.
 const NEXT_MESSAGES: &str = "-- next_messages_of
     SELECT m.id, p.period, coalesce(m.decision_id, m.id) AS decision,
            CAST(coalesce(length(b.bytes), 0) AS BIGINT) AS bytes
@@ -144,11 +142,11 @@ const LAST: [&str; 2] = [
      DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE account_id = $1 LIMIT $2)",
 ];
 
-/// What one look at the queue came to.
+/// What was found among some messages of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CanceledOf {
     pub canceled: u64,
-    /// Messages of the account that somebody holds, or has just taken.
+    /// Messages of the account that are leased, or were leased just now.
     pub under_way: u64,
     /// Behind what the next look begins; none at the end of the queue.
     pub next: Option<MessageId>,
@@ -159,7 +157,7 @@ pub struct CanceledOf {
 pub struct DeletedMessages {
     ids: Vec<MessageId>,
     decisions: Vec<DecisionId>,
-    /// Of the first of them: the account has none of an earlier period.
+    /// The period of the first message: the account has no message of an earlier one.
     period: i64,
 }
 
@@ -169,8 +167,9 @@ pub struct SandboxMail {
     pub recipient: String,
     /// The author: the address in From.
     pub sender: String,
-    /// It came in between these.
+    /// The copy was received at this time, or later.
     pub since: Timestamp,
+    /// The copy was received at this time, or earlier.
     pub until: Timestamp,
 }
 
@@ -236,7 +235,10 @@ impl Store {
             .ids(some.iter().copied())
             .all(&mut tx)
             .await?;
-            let taken: Vec<MessageId> = ids_of(&taken, "message_id")?;
+            let taken: Vec<MessageId> = taken
+                .iter()
+                .map(|row| column(row, "message_id"))
+                .collect::<Result<_, StoreError>>()?;
             let change = |message: &MessageId| StateChange {
                 message: *message,
                 account,
@@ -282,7 +284,7 @@ impl Store {
             .run(&mut tx)
             .await?;
         }
-        // Of those who stay, and of operators who act as the account.
+        // The sessions and links of people who keep their log-in, and the sessions of operators who act as the account.
         for statement in [
             "-- drop_people_of: sessions
              UPDATE sessions SET account_id = NULL WHERE account_id = $1",
@@ -437,7 +439,7 @@ impl Store {
                 from = first.saturating_add(COUNTED_PERIODS);
                 let periods: Vec<i64> = (first..from).collect();
                 let statement = sql(delete).bind(account).numbers(&periods);
-                // Of the four, the first is by state, too.
+                // The first of the four tables is counted by state, too.
                 let statement = if number == 0 { statement.list(&states) } else { statement };
                 gone += statement.run(&self.db.writer).await?;
             }
@@ -480,8 +482,4 @@ impl Store {
         }
         Ok(0)
     }
-}
-
-fn ids_of(rows: &[Row], name: &'static str) -> Result<Vec<MessageId>, StoreError> {
-    rows.iter().map(|row| column(row, name)).collect()
 }

@@ -17,6 +17,9 @@ use crate::store::StoreError;
 use crate::store::records::BounceFacts;
 pub(super) use ids::EventIds;
 
+/// What `sent` calls a message that was accepted, whatever state it began in.
+pub const ACCEPTED: &str = "accepted";
+
 /// One change of the state of a message or a domain.
 #[derive(Debug, Clone)]
 pub struct EventRow {

@@ -1,5 +1,5 @@
-//! Deletes the accounts whose deletion was ordered. Nothing of such an account is sent, shown or changed any more; here
-//! goes all that is left of it, in batches between which others write, and the account itself last.
+//! Deletes the accounts whose deletion was ordered. Nothing of such an account is sent, shown or changed any more. What is
+//! left of the account is deleted here, in batches between which others write, and the account itself last.
 //!
 //! What is to be done stands in the database alone: after a crash, or on another node, the deletion goes on with what is
 //! left. `store/deletion` says how each kind of rows is found.
@@ -56,7 +56,7 @@ enum Progress {
     GoesOn,
 }
 
-/// Behind which rows of all accounts a deletion goes on: nothing of the account is added before these.
+/// The last rows that a deletion has looked at, among those of all accounts: nothing of the account is added before them.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     refusal: DecisionId,
@@ -81,9 +81,10 @@ where
     let mut places = BTreeMap::new();
     while !stop.is_cancelled() {
         let pause = match deletion.round(&mut places).await {
-            Ok(()) => INTERVAL,
+            Ok(0) => INTERVAL,
+            Ok(_) => RETRY,
             Err(error) => {
-                tracing::error!(%error, "an account cannot be deleted now; the deletion is tried again");
+                tracing::error!(%error, "the server could not read which accounts it has to delete; it tries again in 30 s");
                 RETRY
             }
         };
@@ -99,15 +100,15 @@ where
     F: Fn(Vec<SandboxMail>) -> Fut,
     Fut: Future<Output = Result<(), InboxFailure>>,
 {
-    /// Goes on with every deletion that was ordered. One that fails holds up no other.
-    async fn round(&self, places: &mut BTreeMap<AccountId, Place>) -> Result<(), DeletionError> {
-        let mut all = Ok(());
+    /// Goes on with every deletion that was ordered. One that fails holds up no other. Answers how many have failed.
+    async fn round(&self, places: &mut BTreeMap<AccountId, Place>) -> Result<usize, StoreError> {
+        let mut failed = 0;
         for account in self.store.accounts_being_deleted().await? {
             if self.stop.is_cancelled() {
                 break;
             }
             let place = places.entry(account).or_insert_with(|| {
-                tracing::info!(%account, "deleting an account with all that is its own");
+                tracing::info!(%account, "the deletion of an account begins: its keys, people, messages and all other records go");
                 Place::START
             });
             match self.delete(account, place).await {
@@ -116,14 +117,17 @@ where
                     tracing::info!(%account, "the account is deleted");
                 }
                 Ok(Progress::GoesOn) => {}
-                Err(error) => all = Err(error),
+                Err(error) => {
+                    tracing::error!(%account, %error, "the deletion of an account failed; the server goes on with it in 30 s");
+                    failed += 1;
+                }
             }
         }
-        all
+        Ok(failed)
     }
 
-    /// Everything in the order in which nothing can be added behind it: first what posts and what sends, then keys and
-    /// people, and what they have left behind.
+    /// Deletes in the order in which nothing comes back: first webhooks and waiting messages, then keys and people, and last
+    /// what all of these have left behind.
     async fn delete(
         &self,
         account: AccountId,
@@ -142,7 +146,7 @@ where
         self.drop_events(account, place).await?;
         self.drop_all(account, Kind::Ledger).await?;
         self.drop_all(account, Kind::Last).await?;
-        // Whoever stopped has left something.
+        // After a stop something may be left.
         if !self.stop.is_cancelled()
             && self.store.finish_deletion(account, self.clock.now()).await?
         {
@@ -187,7 +191,7 @@ where
         Ok(())
     }
 
-    /// Cancels what waits. Answers how many messages somebody holds: they come to rest, or wait again, by themselves.
+    /// Cancels the messages that wait. Answers how many are being sent: those end, or wait again, by themselves.
     async fn cancel_waiting(&self, account: AccountId) -> Result<u64, StoreError> {
         let (mut after, mut under_way) = (MessageId::MIN, 0);
         while !self.stop.is_cancelled() {
@@ -204,7 +208,7 @@ where
         Ok(under_way)
     }
 
-    /// Messages go behind their copies in the sandbox inbox: these are found by them.
+    /// Deletes messages after their copies in the sandbox inbox, because a copy is found by its message.
     async fn drop_messages(&self, account: AccountId) -> Result<(), DeletionError> {
         while !self.stop.is_cancelled() {
             let began = Instant::now();
@@ -270,5 +274,6 @@ pub async fn once(store: &Store) {
     let (clock, stop) = (Clock::system(), CancellationToken::new());
     let drop_mail = |_: Vec<SandboxMail>| std::future::ready(Ok::<(), InboxFailure>(()));
     let deletion = Deletion { store, clock: &clock, drop_mail: &drop_mail, stop: &stop };
-    deletion.round(&mut BTreeMap::new()).await.expect("no deletion fails");
+    let failed = deletion.round(&mut BTreeMap::new()).await.expect("readable");
+    assert_eq!(failed, 0, "no deletion fails");
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::json;
 
 use super::super::database::{Row, Tx, args, beside, column, each, inserts, sql, to_json};
-use super::super::events::{self, About, StateChange, record_event};
+use super::super::events::{self, ACCEPTED, About, StateChange, record_event};
 use super::super::identities::{Added, Identities};
 use crate::account::idempotency::Idempotency;
 use crate::clock::Timestamp;
@@ -13,9 +13,6 @@ use crate::id::{AccountId, MessageId};
 use crate::store::StoreError;
 use crate::store::records::{Accepted, Answer, BodyOf, Job, JobOutcome, ReturnPath, Verdict};
 use crate::template::version::TemplateRevision;
-
-/// What `sent` calls a message that was accepted, whatever state it began in.
-const ACCEPTED: &str = "accepted";
 
 /// The debits of a transaction: one for each account, whatever number of its messages it pays for.
 #[derive(Debug)]

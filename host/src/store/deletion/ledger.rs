@@ -10,7 +10,7 @@ use crate::credit::EntryKind;
 use crate::id::AccountId;
 use crate::store::{ActorId, AuditRow, StoreError};
 
-/// From the newest entry to the one before it: no index by account is kept.
+/// Goes back from the newest entry of the account: each entry names the one before. The ledger has no index by account.
 const NEWEST_ENTRIES: &str = "-- drop_ledger_of: which
     WITH RECURSIVE entries (id, kind, amount, previous, number) AS (
         SELECT l.id, l.kind, l.amount, l.previous, CAST(1 AS BIGINT)
@@ -21,10 +21,11 @@ const NEWEST_ENTRIES: &str = "-- drop_ledger_of: which
         FROM entries e JOIN ledger l ON l.id = e.previous WHERE e.number < $2)
     SELECT id, kind, amount, previous FROM entries ORDER BY number";
 
-/// The revision at which the last account was deleted: nobody can read at the account itself that it has changed.
+/// Under which name the revision is kept at which an account was deleted last: the row of the account, which would have that
+/// revision, is gone.
 const LAST_DELETION: &str = "account deleted";
 
-/// What the ledger of an account came to: the one thing that is kept, for the books of the operator.
+/// The sums of an account's ledger: the only thing that is kept of the account, for the books of the operator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct LedgerSums {
     granted: i64,
@@ -93,7 +94,7 @@ impl Store {
         let deleted = sql("-- finish_deletion\nDELETE FROM accounts WHERE id = $1").bind(account);
         match deleted.run(&mut tx).await {
             Ok(_) => {}
-            // Its keys, domains, people and all else that refers to it.
+            // A key, a domain, a person or another row refers to the account.
             Err(error) if error.is_constraint() => return Ok(false),
             Err(error) => return Err(error),
         }
