@@ -39,7 +39,7 @@ pub use timeouts::HttpTimeouts;
 
 /// The name of HTTP/2 in a TLS handshake (RFC 7301).
 pub const HTTP_2: &[u8] = b"h2";
-/// The name of HTTP/1.1 there.
+/// The name of HTTP/1.1 in a TLS handshake.
 pub const HTTP_1: &[u8] = b"http/1.1";
 
 /// A port for HTTP.
@@ -60,7 +60,7 @@ pub struct Port {
 /// A connection whose client takes what is written in time.
 type Timed = Pin<Box<TimeoutStream<TcpStream>>>;
 
-/// What a client and this server have agreed on in a TLS handshake.
+/// The version of HTTP that a client and this server have agreed on in a TLS handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Version {
     Http1,

@@ -71,10 +71,10 @@ struct Times {
     hold: Duration,
 }
 
-/// What was logged last.
+/// What the last renewal has shown, and what was logged of it.
 #[derive(Debug, Default)]
 struct LastRenewal {
-    /// By the database's clock; none before the first one.
+    /// When the node has renewed its time, by the database's clock; none before the first renewal.
     seen_at: Option<Timestamp>,
     has_skew: bool,
     has_failed: bool,
@@ -140,8 +140,8 @@ impl Node {
         &self.membership
     }
 
-    /// Renews the node's time until `stop`. Cancels `broken` where the database was moved elsewhere meanwhile (what this
-    /// node would accept from then on would be lost), and where a newer version took away what this one works with.
+    /// Renews the node's time until `stop`. Cancels `broken` where the database was moved elsewhere (what this node would
+    /// accept from then on would be lost), and where a newer version has taken away tables or columns that this one needs.
     async fn run(self: Arc<Self>, stop: CancellationToken, broken: CancellationToken) {
         let Some(times) = self.times else { return };
         let mut pause = times.every;
@@ -153,7 +153,7 @@ impl Node {
                     if let Err(RenewalError::Store(error)) = &renewed
                         && (error.is_moved() || error.is_newer())
                     {
-                        tracing::error!(%error, "this node stops, because its database was moved elsewhere, or is that of a newer version");
+                        tracing::error!(%error, "this node stops: its database was moved elsewhere, or a newer version has changed the tables so that this version cannot work with them");
                         broken.cancel();
                         return;
                     }
@@ -237,7 +237,7 @@ impl Node {
 }
 
 impl RunningNode {
-    /// Begins to renew. A panic, and a database that is no longer one for this node, cancel `broken`.
+    /// Begins to renew. Cancels `broken` after a panic, and when this node cannot work with its database any more.
     #[must_use]
     pub fn start(node: Arc<Node>, broken: CancellationToken) -> Self {
         let (tasks, stop) = (Tasks::critical(broken.clone()), CancellationToken::new());

@@ -56,7 +56,8 @@ use crate::upkeep::verify_domains::Verifier;
 
 /// How long deliveries under way may take after the listeners have stopped.
 const DELIVERY_DRAIN: Duration = Duration::from_secs(30);
-/// How long a post to a webhook may take to be stored, beside its own time-out. One that is cut off is made again.
+/// How long the outcome of a post to a webhook may take to be stored, after the time-out of the post. A post that is cut off
+/// is made again.
 const POST_DRAIN: Duration = Duration::from_secs(5);
 
 /// A server that listens.
@@ -66,7 +67,7 @@ pub struct RunningServer {
     pub http: SocketAddr,
     /// Where HTTP listens with TLS; none where it does not.
     pub https: Option<SocketAddr>,
-    /// Where the certificate authority asks without TLS; none where it does not.
+    /// Where HTTP without TLS listens for the challenges of the certificate authority; none where it does not.
     pub acme_http: Option<SocketAddr>,
     /// Where metrics are served; none where they are not.
     pub metrics: Option<SocketAddr>,
@@ -98,7 +99,7 @@ pub struct RunningServer {
     readiness: Arc<Readiness>,
     /// How long the listeners go on when the stop has begun.
     drain: Duration,
-    /// How long deliveries and posts to webhooks may take after that.
+    /// How long deliveries and posts to webhooks may take after the listeners have stopped.
     core_drain: Duration,
     pub(super) reloader: Reloader,
     node: RunningNode,
@@ -388,8 +389,8 @@ fn rules(config: &Config) -> Rules {
     Rules { credits_low: Credits(config.credits.low) }
 }
 
-/// Opens the store, brought up to date where an earlier version wrote it, registers this server as a node, and recovers from a
-/// crash: leases of the run before are released, and due times are corrected.
+/// Brings the store of an earlier version up to date, opens it, registers this server as a node, and recovers from a crash:
+/// leases of the run before are released, and due times are corrected.
 async fn store(
     config: &Config,
     (data, place): (&DataDir, &Place),

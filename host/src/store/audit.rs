@@ -124,7 +124,7 @@ pub(super) fn insert_audit(row: &AuditRow) -> Statement<'_> {
     }
 }
 
-/// The subject as it is kept: what somebody has typed may stand in it.
+/// The subject as it is kept, within a bound: some subjects are texts of any length that a client has sent.
 fn bounded(subject: &str) -> &str {
     let end = subject.char_indices().nth(MAX_SUBJECT_CHARS).map(|(at, _)| at);
     end.and_then(|end| subject.get(..end)).unwrap_or(subject)

@@ -132,7 +132,7 @@ impl Store {
             return Ok(Ended::Outrun);
         }
         let used = self.key_use.write(&mut tx, &verdict.accepted, now).await?;
-        // A file always answers.
+        // Only a COMMIT to a server may stay without an answer, after which the messages tell whether it was done.
         let in_doubt = if tx.is_alone() { &[][..] } else { &verdict.accepted[..] };
         let messages = in_doubt.iter().map(|it| it.message.id).collect();
         let outcomes = outcomes(verdict);

@@ -40,7 +40,7 @@ pub enum DriverError {
     /// None of the hosts can be written.
     #[error("no host in store.url is a primary that answers")]
     NoPrimary,
-    /// The answer to one question was awaited by several, and did not come.
+    /// A read failed for which several requests waited.
     #[error("a read that this request shared with others failed: {0}")]
     SharedRead(String),
     #[error("this transaction only reads")]
@@ -215,21 +215,21 @@ pub enum StoreError {
     Migrate(MigrateError),
     /// A migration was applied that this version of the server does not know, and cannot work with.
     #[error(
-        "the database was written by a newer version of Waxwing (migration {migration}), and nothing of it was changed; run \
-         that version, or go back: restore a backup of before, or put the copy of a file of SQLite in its place that the \
-         upgrade has kept beside it (waxwing.db.schema-…)"
+        "the database was written by a newer version of Waxwing (migration {migration}), and this version has changed \
+         nothing in it; run the newer version, or go back: restore a backup from before the upgrade, or, on SQLite, put \
+         in the place of the database the copy that the upgrade has kept beside it (waxwing.db.schema-…)"
     )]
     Newer { migration: i64 },
-    /// A file that only the server may bring up to date, and has not.
+    /// The file is of an earlier version, and only the server may bring it up to date.
     #[error(
         "the database is of an earlier version of Waxwing, which the server brings up to date at its start; start \
          the server on this data directory, or wait until it listens, and try again"
     )]
     Earlier,
-    /// Without one nobody could go back.
+    /// No copy was made before an upgrade: without one nobody could go back.
     #[error(
-        "the database was not brought up to date, and is as it was: a copy of it cannot be kept before ({path}: {source}); \
-         mend that and start again"
+        "the database was not brought up to date, and is as it was: the server keeps a copy of the database before that, \
+         and could not make the copy ({path}: {source}); mend that and start again"
     )]
     NoCopy { path: PathBuf, source: io::Error },
     #[error(transparent)]

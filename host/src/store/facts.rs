@@ -59,8 +59,8 @@ struct Looks {
 struct EndedLooks {
     /// The last look that ended well.
     well: u64,
-    /// The last one that failed, and why. It answers those who waited for it, too: each of them would wait as long as it
-    /// did, one after the other.
+    /// The last look that failed, and why. It answers all who waited for it: otherwise each of them would look, and wait as
+    /// long, one after the other.
     failed: Option<(u64, String)>,
 }
 
@@ -187,12 +187,13 @@ impl Facts {
         let revision = self.store.revision().await?;
         let known = self.revision.load(Ordering::SeqCst);
         if revision < known {
-            // What this node knows is of a state that is no more.
+            // This node has facts of a state that the database has no longer.
             tracing::error!(
                 "the database has gone back to an earlier state, as after the restore of a backup; keys, accounts and \
-                 templates are read again; restart all servers, for they have work under way that it does not know"
+                 templates are read again; restart all servers, because they have work under way that the database does not \
+                 know"
             );
-            self.cached.epochs.invalidate_all();
+            self.cached.forget_all();
             self.store.identities.forget();
         }
         if revision != known {

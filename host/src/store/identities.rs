@@ -54,7 +54,8 @@ impl Identities {
         Ok(())
     }
 
-    /// Forgets all of them, because the database has gone back to an earlier state: their numbers may be others' now.
+    /// Forgets all identities, because the database has gone back to an earlier state: their numbers may be those of other
+    /// identities now.
     pub fn forget(&self) {
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Known::default();
     }

@@ -3,7 +3,7 @@
 //!
 //! hyper and h2 bound the frames: CONTINUATION without an end, empty and tiny DATA, resets before a request was looked at.
 //! What they leave to the server is here: an idle connection ends, a client that takes nothing of its answers loses its
-//! connection, and so does one that takes its requests back again and again (CVE-2023-44487).
+//! connection, and so does a client that cancels its requests again and again (CVE-2023-44487).
 
 mod answer;
 mod streams;
@@ -41,24 +41,24 @@ const MAX_HEADER_BYTES: u32 = 64 << 10;
 const STREAM_WINDOW_BYTES: u32 = 64 << 10;
 /// The same for all bodies of a connection: the memory of what has arrived and is not read.
 const CONNECTION_WINDOW_BYTES: u32 = 256 << 10;
-/// What is buffered of an answer that its client has room for.
+/// What is buffered of an answer for which the client has room.
 const SEND_BUFFER_BYTES: usize = 16 << 10;
-/// Requests that were taken back before the server has looked at them, at one time.
+/// Requests at one time that were canceled before the server has looked at them.
 const MAX_EARLY_RESETS: usize = 20;
 /// Streams that the server had to reset for an error of the client, in the life of a connection.
 const MAX_STREAM_ERRORS: usize = 1_024;
-/// How often a connection is looked at, where no time-out of a client is so short that this would be late.
+/// The longest pause between two looks at a connection. Where a time-out is short, the pause is a quarter of that.
 const MAX_LOOK_PAUSE: Duration = Duration::from_secs(1);
 const MIN_LOOK_PAUSE: Duration = Duration::from_millis(10);
 
-/// What the requests of a connection meet.
+/// What serves the requests of a connection, and what bounds them.
 #[derive(Debug)]
 pub struct Site {
     pub router: Router,
     /// What is served to a request that has no place: probes, and to all else a refusal.
     pub overflow: Router,
     pub slots: Arc<ConnectionSlots>,
-    /// Each request is one of them.
+    /// Each request runs as a task of its own among these.
     pub tasks: Tasks,
 }
 
@@ -116,12 +116,12 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
                     }
                     (None, Outlook::Stalled) => {
                         count_closed("answer_not_taken");
-                        tracing::debug!("a client of HTTP/2 took nothing of an answer in time");
+                        tracing::debug!("a client did not take the next part of an answer over HTTP/2 in time; its connection is closed");
                         return;
                     }
                     (None, Outlook::Canceling) => {
                         count_closed("requests_canceled");
-                        tracing::debug!("a client of HTTP/2 took too many requests back");
+                        tracing::debug!("a client canceled too many requests over HTTP/2; its connection is closed after the requests that run");
                         true
                     }
                     (None, Outlook::Idle) => true,
@@ -140,7 +140,7 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 fn builder(slots: &ConnectionSlots, tasks: Tasks) -> Builder<StreamTasks> {
-    // A client with one connection is never refused for the number of its requests: it waits by itself.
+    // A client with one connection is never refused for the number of its requests: the client waits by itself.
     let of_address = u32::try_from(slots.max_connections_of_address()).unwrap_or(u32::MAX);
     let mut builder = Builder::new(StreamTasks(tasks));
     builder

@@ -17,7 +17,7 @@ const ROWS: [&str; 37] = [
      VALUES (:id, :account, 'k', 'live', hex(:id), randomblob(32), '[]', '[]', '[]', '[]', 'active', 1)",
     "INSERT INTO ledger (account_id, kind, amount, created_at) VALUES (:account, 'grant', 9, 1)",
     "INSERT INTO usage (day, account_id, sent) VALUES (20000, :account, 1)",
-    // The one begins a period, the other one is of a period that retention has dropped.
+    // The first count is of a period with a message, the second one of a period whose messages retention has dropped.
     "INSERT INTO sent (period, state, account_id, changes)
      VALUES (7, 'accepted', :account, 1), (900, 'delivered', :account, 1)",
     "INSERT INTO messages (id, period, account_id, key_id, channel, sender, recipient, subject, route, state, reason,
@@ -28,7 +28,7 @@ const ROWS: [&str; 37] = [
     "INSERT INTO lanes (lane, account_id, due_at) VALUES ('sandbox', :account, 1)",
     "INSERT INTO attempts (message_id, number, started_at, ended_at, route, outcome, reply, conversation, uncertain)
      VALUES (:id, 1, 1, 1, 'sandbox', 'deferred', 'r', x'00', 0)",
-    // The one is about a message, the other about something that is gone.
+    // The first event is about a message; the subject of the second one is gone already.
     "INSERT INTO events (subject, account_id, type, detail, created_at)
      VALUES (:id, :account, 1, 'd', 1), (x'00', :account, 1, 'd', 1)",
     "INSERT INTO samples (decision_id, kind, slot, digest, outcome, sealed, created_at)

@@ -1,5 +1,4 @@
-//! The body of an answer, given to HTTP/2 in parts: that the next one is asked for is how the server knows that the client
-//! has taken the one before.
+//! The body of an answer, given to HTTP/2 in parts: when HTTP/2 asks for the next part, the client has taken the one before.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

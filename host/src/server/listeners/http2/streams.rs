@@ -1,5 +1,5 @@
 //! The requests of one connection of HTTP/2: which of them run, which wait for their client, and how many the client has
-//! taken back.
+//! canceled.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::server::connection_limits::{ConnectionSlot, NoSlot};
 use crate::server::listeners::timeouts::HttpTimeouts;
 
-/// Requests that a client may take back before they are answered, in the life of a connection.
+/// Requests that a client may cancel before they are answered, in the life of a connection.
 const MAX_CANCELED_REQUESTS: usize = 100;
 
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub enum Outlook {
     Running,
     /// There is no request, for longer than a connection may be idle.
     Idle,
-    /// The client has taken too many requests back.
+    /// The client has canceled too many requests.
     Canceling,
     /// The client does not take the next part of an answer.
     Stalled,
@@ -51,7 +51,7 @@ struct State {
 enum Stage {
     /// The server has the next step.
     Working,
-    /// The client has it: a part of its answer is there since then.
+    /// The client has the next step: since then a part of its answer waits for it.
     Offered(Instant),
 }
 
@@ -130,7 +130,7 @@ impl Stage {
 }
 
 impl Stream {
-    /// Why it has no place, where it has none.
+    /// Why the request has no place; none where it has one.
     pub fn no_slot(&self) -> Option<NoSlot> {
         match self.place {
             Place::OfConnection | Place::Own(_) => None,
@@ -138,17 +138,17 @@ impl Stream {
         }
     }
 
-    /// Its answer has begun.
+    /// Notes that the answer has begun: the request counts as canceled no more.
     pub fn answer(&mut self) {
         self.is_answered = true;
     }
 
-    /// A part of its answer is there for the client.
+    /// Notes that a part of the answer waits for the client.
     pub fn offer(&self) {
         self.enter(Stage::Offered(Instant::now()));
     }
 
-    /// The client has taken what there was.
+    /// Notes that the client has taken what waited for it.
     pub fn work(&self) {
         self.enter(Stage::Working);
     }
