@@ -10,6 +10,6 @@ mod share;
 pub use membership::{Held, HeldShares, Membership, part};
 pub use share::{Epoch, Job, Placed, SHARES, Share, moves};
 
-/// From this difference between a node's clock and the database's on, one of the two is wrong: other nodes do at another
-/// time what the node has planned.
+/// A node's clock that differs so much from the database's is reported: other nodes do at another time what the node has
+/// planned.
 pub const LARGE_SKEW_MS: i64 = 2_000;

@@ -94,7 +94,7 @@ impl Accept {
         FailedLogin { refusal, key }
     }
 
-    /// Looks again at who was let in before the body of the request had come.
+    /// Looks again at a caller who was let in before the body of the request had come.
     ///
     /// # Errors
     /// `UNAUTHORIZED`, `FORBIDDEN`, or `UNAVAILABLE` when the store fails.

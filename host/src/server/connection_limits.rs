@@ -73,7 +73,7 @@ impl ConnectionSlots {
         self.bounds.load().connections
     }
 
-    /// How many there may be from one address.
+    /// How many connections there may be from one address.
     #[must_use]
     pub fn max_connections_of_address(&self) -> usize {
         self.bounds.load().connections_per_ip

@@ -24,7 +24,8 @@ pub struct ListenError {
     pub source: std::io::Error,
 }
 
-/// What to do: others come to a well-known port and to no other, so whatever has the port must go.
+/// What to do about a port that cannot be bound. Clients come to a well-known port and to no other, so the program that has it
+/// must go.
 fn advice(address: SocketAddr, setting: &str, error: &std::io::Error) -> String {
     let port = address.port();
     if error.kind() == ErrorKind::AddrInUse && WELL_KNOWN.contains(&port) {

@@ -70,8 +70,8 @@ impl Store {
         let mut tx = self.db.begin_beside("keep_mail").await?;
         let size = |mail: &NewMail<'_>| i64::try_from(mail.raw.len()).unwrap_or(i64::MAX);
         let messages = i64::try_from(mails.len()).unwrap_or(i64::MAX);
-        // First of all: the row of the totals puts arrivals in order. Behind its lock the messages get their numbers, and
-        // what is read of the inbox is all that is in it.
+        // The first statement: its lock on the row of the totals puts arrivals in order. Behind that lock the messages get
+        // their numbers, and a read of the inbox sees all that is in it.
         count_mail(&mut tx, messages, mails.iter().map(size).sum()).await?;
         for mail in mails {
             sql("-- keep_mail

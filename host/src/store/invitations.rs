@@ -29,7 +29,7 @@ pub struct RecentInvitations {
 }
 
 impl Store {
-    /// Notes that somebody is invited once more, if `decide` lets it: the invitation is as old as its last mail.
+    /// Notes that somebody is invited once more, if `decide` allows it. From then on the invitation is as old as this mail.
     ///
     /// # Errors
     /// The database failed. What `decide` refuses is within the answer.

@@ -107,8 +107,8 @@ impl MemberRow {
 }
 
 impl Store {
-    /// The accounts that a person is in, or invited to, in the order in which they were opened. One that is being deleted
-    /// is none of them: nobody works in it any more.
+    /// The accounts that a person is in, or invited to, in the order in which they were opened, without accounts that are being
+    /// deleted: nobody works in those any more.
     pub async fn memberships(&self, user: UserId) -> Result<Vec<MembershipRow>, StoreError> {
         let rows = sql("-- memberships
              SELECT m.account_id, a.name, a.state, m.role, m.is_accepted, m.used_at

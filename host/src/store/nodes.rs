@@ -105,7 +105,7 @@ pub struct Renewed {
     pub recovered: usize,
     /// When the node had renewed its time before, as the database has it; none where the database does not know the node.
     pub seen_before: Option<Timestamp>,
-    /// What is written of that now.
+    /// When the node has renewed its time now, by the database's clock.
     pub seen_at: Timestamp,
 }
 
@@ -115,7 +115,7 @@ pub struct NodeRow {
     pub id: NodeId,
     pub name: String,
     pub version: String,
-    /// The newest migration that it knows.
+    /// The newest migration that the node's version has.
     pub migration: i64,
     pub state: NodeState,
     pub started_at: Timestamp,
@@ -134,8 +134,8 @@ impl Store {
 
     /// Makes a node known. What an earlier start of it had under way is given back: the same name on the same data
     /// directory, whose lock the node holds, or any where there is one node at a time. `settle` says what is written of
-    /// each attempt. Where no other node is in time, those that are late get a further time: with the database away for longer
-    /// than their time, whoever starts first when it is back must not take the others' work from them.
+    /// each attempt. Where no other node is in time, nodes that are late get a further time: after the database was away for
+    /// longer than that time, the node that starts first must not take the work of the others.
     ///
     /// # Errors
     /// A newer version has changed the tables so that this one cannot work with them, or the database failed; nothing was
@@ -193,8 +193,8 @@ impl Store {
     /// live and of who has what.
     ///
     /// # Errors
-    /// While this node was late a newer version has changed the tables so that this one cannot work with them. Or the
-    /// database failed; whether the time was renewed is not known then.
+    /// A newer version has changed the tables so that this one cannot work with them, while this node was late; or the
+    /// database failed, and nobody knows whether the time was renewed.
     pub async fn renew_node(
         &self,
         node: &NodeRecord,
@@ -349,8 +349,8 @@ async fn clock(tx: &mut Tx) -> Result<Timestamp, StoreError> {
     moment(&sql(CLOCK).one(tx).await?, "now")
 }
 
-/// Refuses tables that a program cannot work with whose newest migration this is. Nobody changes the tables meanwhile:
-/// whoever does is alone (`database/postgres/upgrade`), as this transaction is.
+/// Refuses where the database has run a migration after which a program with this newest migration cannot work with the
+/// tables. The tables do not change meanwhile: a migration is alone (`database/postgres/upgrade`), as this transaction is.
 async fn refuse_newer_tables(tx: &mut Tx, newest: i64) -> Result<(), StoreError> {
     let later = sql("-- refuse_newer_tables
          SELECT version, description FROM _sqlx_migrations WHERE version > $1 ORDER BY version")
@@ -415,8 +415,8 @@ async fn is_anybody_in_time(tx: &mut Tx, clock: Timestamp) -> Result<bool, Store
     Ok(in_time.is_some())
 }
 
-/// Gives every node that is late a further time to renew. None of them begins anything before it has
-/// renewed, for each knows by its own clock that its time has ended.
+/// Gives every node that is late a further time to renew. Until a late node has renewed it begins nothing: it knows by its
+/// own clock that its time has ended.
 async fn give_further_time(
     tx: &mut Tx,
     clock: Timestamp,

@@ -329,7 +329,7 @@ impl Store {
 }
 
 /// Writes down when lanes are due next, after messages have left them. Where other transactions write at the same time, the
-/// caller has locked the lanes: a message that enters one of them waits for the lock, or is seen here.
+/// caller has locked the lanes: a message that enters a lane waits for the lock, or is seen here.
 pub(super) async fn correct_lanes(tx: &mut Tx, lanes: &BTreeSet<Lane>) -> Result<(), StoreError> {
     for statement in [REMOVE_EMPTY_LANE, RAISE_LANE] {
         each(statement, lanes.iter().map(|it| args![&it.name, it.account_id]))

@@ -35,7 +35,7 @@ pub async fn lease_facts(
     recipients: &BTreeSet<(AccountId, String)>,
     now: Timestamp,
 ) -> Result<LeaseFacts, StoreError> {
-    // What is being deleted waits until the deletion cancels it.
+    // Messages of an account that is being deleted wait until the deletion cancels them.
     let rows = sql("-- recheck_at_lease: suspended
          SELECT id FROM accounts
          WHERE id IN (SELECT unhex(value) FROM json_each($1)) AND state <> 'active'")

@@ -1,5 +1,5 @@
-//! What was under way and came to no end: its node is gone, or its lease is over. Nobody knows how far such an attempt came:
-//! it counts, and the message is due again.
+//! Attempts whose end nobody knows, because their node is gone or their lease is over. Such an attempt counts, and its
+//! message is due again.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ impl Store {
         settle: impl Fn(Interrupted, Timestamp) -> Settlement,
     ) -> Result<usize, StoreError> {
         let owner = of.shares.map(|_| of.owner);
-        // Nearly always there is none: that is found out without the lock of those who write.
+        // Nearly always no lease is over, which is found out without the lock of those who write.
         let ended = sql("-- recover_ended_leases: look
              SELECT message_id FROM queue
              WHERE lease_owner IS NOT NULL AND lease_until <= $1
@@ -82,8 +82,9 @@ impl Store {
     }
 }
 
-/// Gives back what is held by no node that lives or finishes its work: it is due now. By the database's clock, where that of
-/// whoever gives it back is ahead: others deliver it, too. `settle` says what is written of each attempt. Answers how many.
+/// Gives back messages that are held by no node which lives or finishes its work: they are due now. Where the clock of this
+/// node is ahead, "now" is the database's: other nodes deliver the messages, too. `settle` says what is written of each
+/// attempt. Answers how many.
 pub(super) async fn recover(
     tx: &mut Tx,
     (now, clock): (Timestamp, Timestamp),

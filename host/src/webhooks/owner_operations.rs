@@ -283,8 +283,8 @@ pub fn identity(id: WebhookId) -> String {
 }
 
 fn check(description: Option<&String>, types: Option<&[String]>) -> Result<(), WebhookError> {
-    let is_name = |it: &String| it.chars().count() <= MAX_DESCRIPTION_CHARS && is_one_line(it);
-    if !description.is_none_or(is_name) {
+    let is_refused = |it: &String| it.chars().count() > MAX_DESCRIPTION_CHARS || !is_one_line(it);
+    if description.is_some_and(is_refused) {
         return Err(WebhookError::Description);
     }
     let types = types.unwrap_or_default();

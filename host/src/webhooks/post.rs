@@ -195,7 +195,7 @@ async fn read(response: &mut Response) -> Vec<u8> {
     read
 }
 
-/// As it is safe to show: whoever answers is a stranger.
+/// The beginning of a response as it is safe to show: its author is a stranger.
 fn excerpt(read: &[u8]) -> String {
     printable_lines(&String::from_utf8_lossy(read.get(..MAX_LOGGED).unwrap_or(read)))
 }

@@ -35,8 +35,8 @@ use slots::{EndpointHealth, FairQueue, SlotsInUse};
 const POLL: Duration = Duration::from_millis(500);
 /// The pause after the database has failed.
 const DATABASE_RETRY: Duration = Duration::from_secs(1);
-/// How long the outcome of a post may take to be stored. For so long, and for the time-out of a post, no other node makes
-/// an attempt that this one has begun; after a crash the attempt is made again then.
+/// How long the outcome of a post may take to be stored. A lease lasts for this and the time-out of a post: until it is over
+/// no other node posts the same delivery; after a crash the delivery is posted again then.
 const SETTLE_TIME: Duration = Duration::from_secs(30);
 /// An endpoint that takes longer counts as slow.
 const SLOW_AFTER: Duration = Duration::from_secs(2);
@@ -70,8 +70,8 @@ type Running = FuturesUnordered<BoxFuture<'static, FinishedAttempt>>;
 
 impl Webhooks {
     /// Runs until `stop`, and then finishes the posts under way. It posts to the webhooks whose shares this node has. Among
-    /// several nodes it leases each delivery first: when a share moves, what another node is posting is that node's until
-    /// its outcome is stored.
+    /// several nodes it leases each delivery first: when a share moves, a post under way stays with the node that has begun
+    /// it, until its outcome is stored.
     pub async fn send(self: Arc<Self>, membership: Arc<Membership>, stop: CancellationToken) {
         let (mut running, mut done) = (Running::new(), Vec::new());
         let mut in_flight = InFlight::default();
@@ -112,7 +112,7 @@ impl Webhooks {
                 }
             }
         }
-        // Each ends by the time-out of a post. One that was cut off would have no outcome, and would be made again.
+        // Each post ends by its time-out. One that was cut off would have no outcome, and would be made again.
         while let Some(ended) = running.next().await {
             done.push(ended);
         }

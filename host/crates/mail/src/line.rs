@@ -1,9 +1,9 @@
 //! Text on one line: which characters a name may have, and how text that others have written is shown.
 //!
-//! Unicode's embeddings, overrides and isolates (UAX 9) turn the direction of the text beside them: a name that has one reads
-//! as another name, in a list also together with what stands after it.
+//! Unicode's embeddings, overrides and isolates (UAX 9) turn the direction of the text beside them: a name with such a
+//! character reads as another name, and in a list the text after the name is turned, too.
 
-/// What a name must be, for the words of refusals.
+/// How a refusal says what [`is_one_line`] asks of a name.
 pub const ONE_LINE: &str = "on one line, without characters that turn the direction of text";
 
 /// Whether a character ends a line, steers a terminal, or turns the direction of the text beside it.
@@ -25,7 +25,7 @@ pub fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// The same of a text of several lines, which stay.
+/// As [`printable`], for a text of several lines: line feeds and tabs stay.
 #[must_use]
 pub fn printable_lines(text: &str) -> String {
     let shown = |c: char| match c {
@@ -36,7 +36,7 @@ pub fn printable_lines(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// A mark of direction is seen by nobody, and belongs into no text whose author is a stranger.
+/// Nobody sees the marks of direction (U+200E, U+200F): what a stranger has written is shown without them.
 fn visible(c: char) -> char {
     if is_unsafe(c) || matches!(c, '\u{200e}' | '\u{200f}') {
         char::REPLACEMENT_CHARACTER

@@ -535,7 +535,7 @@ impl Worker {
             let state = settlement.verdict.state().as_str();
             metrics::counter!("waxwing_deliveries_total", "state" => state).increment(1);
             let attempt = &settlement.attempt;
-            // The words of a reply may name the recipient, which the log does not.
+            // The log names no recipient, and a server's reply may: only a reason of this server's own is logged.
             let reason = attempt.ending.code().is_none().then_some(attempt.reply.as_str());
             tracing::info!(
                 message_id = %lease.message_id,

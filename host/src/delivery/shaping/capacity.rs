@@ -1,4 +1,4 @@
-//! So many at one time, where how many that is may change while some are under way: what is under way goes on counting.
+//! A semaphore whose size may change while permits are out: permits that are out go on counting.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,6 +6,7 @@ use tokio::sync::Semaphore;
 
 use crate::delivery::lock::lock;
 
+/// How many may be under way at one time.
 #[derive(Debug)]
 pub struct Capacity {
     free: Semaphore,
@@ -19,7 +20,7 @@ struct Size {
     surplus: usize,
 }
 
-/// One of them; released on drop.
+/// A permit of a capacity; given back on drop.
 #[derive(Debug)]
 pub struct CapacityPermit(Arc<Capacity>);
 
@@ -34,7 +35,7 @@ impl Capacity {
         lock(&self.size).most
     }
 
-    /// How many are out; more than [`Self::most`] for a while after the capacity has become smaller.
+    /// How many permits are out; more than [`Self::most`] for a while after the capacity has become smaller.
     #[must_use]
     pub fn used(&self) -> usize {
         let size = lock(&self.size);
@@ -61,7 +62,7 @@ impl Capacity {
         Some(CapacityPermit(Arc::clone(self)))
     }
 
-    /// Waits for one to be free.
+    /// Waits for a permit to be free.
     pub async fn acquire(self: &Arc<Self>) -> Option<CapacityPermit> {
         // The semaphore is never closed.
         self.free.acquire().await.ok()?.forget();

@@ -63,7 +63,7 @@ pub struct Destination {
     used_at: Mutex<Instant>,
 }
 
-/// The limits of a destination.
+/// The limits of a destination, which all nodes keep to together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Divided {
     /// Of all nodes together.
@@ -237,7 +237,7 @@ impl Destinations {
         drop(closed);
     }
 
-    /// The destination of that name, which keeps to these limits together with the other nodes from now on.
+    /// The destination of that name, which from now on keeps to these limits together with the other nodes.
     #[must_use]
     pub fn get(&self, name: &str, limits: Limits) -> Arc<Destination> {
         let nodes = self.nodes.load(Ordering::Relaxed);
@@ -280,7 +280,7 @@ impl Destination {
         }
     }
 
-    /// Keeps to these limits together with the other nodes from now on. Idle connections that are too many are closed.
+    /// From now on keeps to these limits together with the other nodes. Closes idle connections beyond this node's part.
     fn limit(&self, whole: Limits, nodes: u32) {
         let new = Divided { whole, part: whole.among(nodes) };
         let mut limits = lock(&self.limits);

@@ -74,7 +74,7 @@ pub(super) async fn refused_key(facts: &Facts, presented: Option<&str>) -> Optio
     key.hash.matches(&presented.hash()).then_some(key)
 }
 
-/// Looks at a caller again whose request has come whole: what was decided before its body holds for its body no more.
+/// Looks at a caller again when the whole request has come: while its body came, the key may have been changed.
 ///
 /// # Errors
 /// As for [`authenticate`]; and `FORBIDDEN` where the rights of the key are others now.

@@ -12,8 +12,8 @@ use crate::id::AccountId;
 use crate::store::StoreError;
 use crate::store::records::{Answer, CommitFacts, Job, JobItem};
 
-/// A file has one server, and is moved while nobody runs. A node that stood still may come back to a database that was moved
-/// elsewhere meanwhile, and what it accepted there would be lost: the account is not found then.
+/// On PostgreSQL no account is found in a database that was moved elsewhere: a node that stood still meanwhile may come back
+/// to it, and what that node accepted would be lost. A file is moved while its one server is stopped.
 const ACCOUNTS: Sql = either(
     "-- commit: accounts
     SELECT balance, facts_revision, credits_low FROM accounts WHERE id = $1",

@@ -313,8 +313,8 @@ async fn write_template_usage(
     .await
 }
 
-/// How often each key comes, in the order of the keys. A group has few accounts: a sorted list takes less memory than a
-/// map does.
+/// How often each key occurs, in the order of the keys. The messages of one transaction are of few accounts, so a sorted list
+/// takes less memory than a map does.
 fn counted<K: Ord>(keys: impl Iterator<Item = K>) -> Vec<(K, i64)> {
     let mut counts: Vec<(K, i64)> = Vec::new();
     for key in keys {

@@ -30,7 +30,7 @@ pub struct Database {
     pub revisions: Single,
     /// For lists: what an operator or an account looks through holds up nobody's send.
     pub pages: Connections,
-    /// The newest migration that this program has for such a database.
+    /// The newest migration that this program has for a database of this kind.
     pub migration: i64,
 }
 
@@ -104,7 +104,7 @@ impl Database {
         self.begin(name).await?.rollback().await
     }
 
-    /// Refuses where the database has not been reachable for some time, as everything that is begun now would be.
+    /// Refuses at once where the database has not been reachable for some time: every transaction would be refused, too.
     pub fn look(&self, name: &'static str) -> Result<(), StoreError> {
         let looked = self.revisions.server().map_or(Ok(()), Server::look);
         looked.map_err(StoreError::during(name))

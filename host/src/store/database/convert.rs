@@ -38,7 +38,7 @@ pub fn is_under_way(file: &Path) -> bool {
     file.canonicalize().is_ok_and(|file| new_file(&file).exists())
 }
 
-/// The last migration of a file that an earlier version wrote; none where it has no tables yet, or all of this version.
+/// The last migration of a file that an earlier version wrote; none where the file has no tables yet, or is up to date.
 pub fn earlier_schema(file: &Path) -> Result<Option<i64>, StoreError> {
     let schema = schema(file).map_err(StoreError::during("open"))?;
     let newest = migrations::newest(&migrations::CURRENT);
@@ -67,7 +67,7 @@ pub fn bytes_in_use(file: &Path) -> Result<u64, StoreError> {
     bytes.map_err(StoreError::during("open"))
 }
 
-/// Converts the file where a version before the baseline wrote it; else does nothing. Nobody else may be using it.
+/// Converts the file where a version before the baseline wrote it; else does nothing. Nobody else may be using the file.
 pub async fn convert(file: &Path) -> Result<(), StoreError> {
     // Of a link, the file that it names is replaced, on the disk where that is.
     let file = &file.canonicalize().map_err(at(file))?;

@@ -14,12 +14,12 @@ use sqlx::{ConnectOptions, Connection, SqlSafeStr};
 use crate::store::StoreError;
 use crate::store::error::BASELINE_SCHEMA;
 
-/// How the comment on the first line of a file begins whose migration adds something: every program can work with the tables after it.
+/// How the comment on the first line begins where a migration only adds: every program can work with the tables after it.
 const EXPANDS: &str = "expand: ";
-/// How it begins where the migration takes something away that programs with the migration of the number that follows
-/// do without.
+/// How that comment begins where a migration takes something away. The number of a migration follows: programs that have that
+/// migration do without what is taken away.
 const CONTRACTS_AFTER: &str = "contract after ";
-/// Stands before that number in the description of a migration.
+/// What stands before the number of the migration that programs need, in the description of a migration.
 const NEEDS: &str = " (needs ";
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/sqlite");
@@ -73,8 +73,8 @@ fn first_comment(text: &str) -> Option<&str> {
     text.lines().next()?.strip_prefix("--")?.strip_prefix(' ')
 }
 
-/// The migration that a program must have to work with the tables after one of this description. A migration that does
-/// not say it needs programs that have it: to forget the word stops all nodes, and breaks none.
+/// The migration that a program must have to work with the tables after a migration of this description. A migration that
+/// does not say so needs programs that have it: where the comment was forgotten, all nodes have to stop, and none breaks.
 pub fn needed(version: i64, description: &str) -> i64 {
     let said = description.rsplit_once(NEEDS).and_then(|(_, it)| it.strip_suffix(')'));
     said.and_then(|it| it.parse::<i64>().ok()).map_or(version, |it| it.min(version))

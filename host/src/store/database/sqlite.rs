@@ -33,8 +33,8 @@ const WRITING: &str = "PRAGMA foreign_keys = ON;
     PRAGMA wal_autocheckpoint = 4000;
     PRAGMA temp_store = MEMORY;";
 
-/// Opens the file, and makes it where it is missing. One of an earlier version is refused: whoever opens it may be a command
-/// beside a server of that version, and nobody has kept a copy of it.
+/// Opens the file, and makes it where it is missing. Refuses a file of an earlier version: a command may be opening the file
+/// of a running server of that version, and no copy of the file was kept.
 pub async fn open(file: &Path) -> Result<Database, StoreError> {
     let during = || StoreError::during("open");
     let options = options(file);

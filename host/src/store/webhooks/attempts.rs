@@ -94,7 +94,8 @@ pub struct EndpointHistory {
 /// Attempts that the log of a delivery keeps, its newest: a schedule has ten, and an owner may ask for more.
 const MAX_LOGGED_ATTEMPTS: u32 = 20;
 
-/// A row that another node has in its hands is passed over. All of it goes by the database's clock.
+/// Passes over deliveries that a node has leased, and rows that another transaction is leasing. The time of a lease goes by
+/// the database's clock.
 const LEASE: Sql = either(
     "-- lease_deliveries
     UPDATE webhook_deliveries
@@ -163,8 +164,8 @@ impl Store {
         Ok(waiting)
     }
 
-    /// Up to `limit` deliveries of a webhook that are due, the longest first. It does not ask who has them: for a server
-    /// that is alone, and knows itself which of them are under way.
+    /// Up to `limit` deliveries of a webhook that are due, the longest first, leased or not: for a server that is alone, and
+    /// knows by itself which of them are under way.
     pub async fn due_deliveries(
         &self,
         webhook: WebhookId,
@@ -183,11 +184,11 @@ impl Store {
         rows.iter().map(due_delivery).collect()
     }
 
-    /// The same of those that no node has in its hands. This one has them for `time` from now on, by the database's clock,
-    /// or until it settles them.
+    /// Leases up to `limit` deliveries of a webhook that are due and that no node has leased, the longest first. The lease
+    /// lasts for `time`, by the database's clock, or until the delivery is settled.
     ///
     /// # Errors
-    /// The database failed; what may be leased all the same is due again when that time is over.
+    /// The database failed. Deliveries may be leased all the same; they are due again when that time is over.
     pub async fn lease_deliveries(
         &self,
         webhook: WebhookId,

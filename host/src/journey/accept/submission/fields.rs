@@ -102,7 +102,7 @@ impl Fields {
         Some(text)
     }
 
-    /// The same of a name, which everybody reads in the order in which it is written.
+    /// A line that is a name: without characters that turn the direction of text.
     pub fn name(&mut self, value: Value, field: &str, max: usize) -> Option<String> {
         let name = self.line(value, field, max)?;
         if is_one_line(&name) {

@@ -117,8 +117,8 @@ fn what_takes_something_away_is_found_in_a_migration() {
     }
 }
 
-/// The statements of a migration that programs before it may not be able to live with, by their words alone. What a
-/// table is that the migration itself makes is its own matter: nobody knows that table yet.
+/// The statements of a migration that earlier programs may not be able to live with, by their words alone. Statements about a
+/// table that the migration itself makes are none of them: no program knows that table yet.
 fn faults(text: &str) -> impl Iterator<Item = String> + use<> {
     let text = words(text);
     let statements: Vec<Vec<String>> = text
@@ -140,7 +140,7 @@ fn words(text: &str) -> String {
     text.replace('(', " ( ").replace(')', " ) ").replace(',', " , ")
 }
 
-/// What stands outside of two quotes each.
+/// The text without what stands between two quotes each.
 fn outside(quote: &str, text: &str) -> String {
     text.split(quote).step_by(2).collect::<Vec<_>>().join("''")
 }

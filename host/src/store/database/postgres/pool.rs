@@ -77,7 +77,7 @@ impl Server {
         let begin = || self.primary.unless_given_up(self.pool.begin_with(statement));
         match begin().await {
             Err(error) if is_lost(&error) => {
-                // Perhaps because the primary was given up: then there is no other connection to wait for.
+                // Where the primary was given up meanwhile, there is no other connection to wait for.
                 self.look()?;
                 Ok(begin().await?)
             }

@@ -1,5 +1,6 @@
-//! Brings the tables up to date beside nodes of other versions. They go on where a migration adds something; one that
-//! takes something away waits until no node lives that works with it. `migrations/README.md` says which is which.
+//! Brings the tables up to date beside nodes of other versions. Those nodes go on where a migration adds something; a
+//! migration that takes something away is refused while a node lives that works with it. `migrations/README.md` says which
+//! is which.
 
 use std::time::{Duration, Instant};
 
@@ -14,15 +15,17 @@ use crate::store::StoreError;
 use crate::store::error::ServerError;
 
 const TABLE: &str = "_sqlx_migrations";
-/// How long a try waits for each lock. All who want the same table wait behind it, and all who want to write. It is less
-/// than PostgreSQL's `deadlock_timeout` of 1 s: in a circle with somebody who reads, it is the migration that gives way.
+/// How long a try waits for each lock, while all who want the same table, and all who want to write, wait behind it. This is
+/// less than PostgreSQL's `deadlock_timeout` of 1 s: in a deadlock with a reader the migration gives way.
 const LOCK_WAIT: Duration = Duration::from_millis(500);
-/// How long a statement may work while other nodes live, which write nothing meanwhile.
+/// How long a statement of a migration may work while other nodes live: those nodes write nothing meanwhile.
 const WORK_TIME: Duration = Duration::from_secs(10);
-/// `lock_not_available`, `deadlock_detected` and `serialization_failure`.
+/// The SQLSTATEs after which a migration is tried again: `lock_not_available`, `deadlock_detected` and
+/// `serialization_failure`.
 const IN_THE_WAY: [&str; 3] = ["55P03", "40P01", "40001"];
-/// The pause between two tries, in which all who waited go on, and for how long there are further ones.
+/// The pause between two tries, in which all who waited go on.
 const PAUSE: Duration = Duration::from_secs(2);
+/// For how long there are further tries.
 const TRY_FOR: Duration = Duration::from_mins(1);
 
 const IS_NEW: &str = "SELECT to_regclass('_sqlx_migrations') IS NULL AS is_new";
@@ -43,11 +46,12 @@ pub struct Applied {
     description: String,
 }
 
-/// Runs the migrations that the database has not run. Of several programs that do it at one time one does it. Where there
-/// are none nothing is tried: whoever serves need not be who may make tables.
+/// Runs the migrations that the database has not run. Of several programs that start at one time, one runs them. Where there
+/// are none to run, the database's user needs no right to make tables.
 ///
 /// # Errors
-/// The program cannot work with the tables, a node cannot that lives, or the database failed; nothing was changed.
+/// This program cannot work with the tables, a live node could not work with them afterwards, or the database failed; nothing
+/// was changed.
 pub async fn migrate(connection: &mut PgConnection, known: &Migrator) -> Result<(), StoreError> {
     let applied_before = applied(connection).await?;
     if !applied_before.is_empty() && pending(known, &applied_before)?.is_empty() {
@@ -81,7 +85,8 @@ pub async fn applied(connection: &mut PgConnection) -> Result<Vec<Applied>, Stor
 /// The migrations that the database has not run.
 ///
 /// # Errors
-/// It has run one that the program does not know and cannot work with, or another one of the same number.
+/// The database has run a migration that the program does not know and cannot work with, or another text of one that the
+/// program has.
 pub fn pending<'a>(
     known: &'a Migrator,
     applied: &[Applied],
@@ -92,7 +97,7 @@ pub fn pending<'a>(
             Some(own) if *own.checksum != *it.checksum => {
                 return Err(MigrateError::VersionMismatch(it.version).into());
             }
-            // One with an earlier number is of no version that came after this one.
+            // A migration with an earlier number than this program's newest is of no later version.
             None if it.version < newest || needed(it.version, &it.description) > newest => {
                 return Err(StoreError::Newer { migration: it.version });
             }
@@ -128,7 +133,7 @@ pub async fn refuse_beside_others(
     }
 }
 
-/// Runs migrations; tries again where others hold the tables.
+/// Runs migrations, and tries again where other transactions hold the tables.
 async fn run(connection: &mut PgConnection, pending: &[&Migration]) -> Result<(), StoreError> {
     let begun = Instant::now();
     loop {
@@ -153,12 +158,12 @@ async fn run(connection: &mut PgConnection, pending: &[&Migration]) -> Result<()
     }
 }
 
-/// Runs all of them, or none: a start that is refused has changed nothing.
+/// Runs all of these migrations, or none: a start that is refused has changed nothing.
 async fn run_once(connection: &mut PgConnection, pending: &[&Migration]) -> Result<(), StoreError> {
     let mut tx = connection.begin_with(BEGIN).await.map_err(failed)?;
     bound(&mut tx, "lock_timeout", LOCK_WAIT).await?;
-    // Nobody writes until the end: no node registers or renews that could not work with the tables then, and of those who
-    // write nobody holds a table that a migration waits for.
+    // Nobody else writes until the end: no node that could not work with the new tables registers or renews, and no writer
+    // holds a table that a migration waits for.
     sqlx::query(ALONE).execute(&mut *tx).await.map_err(failed)?;
     if refuse_beside_others(&mut tx, pending).await? > 0 {
         bound(&mut tx, "statement_timeout", WORK_TIME).await?;
@@ -169,7 +174,7 @@ async fn run_once(connection: &mut PgConnection, pending: &[&Migration]) -> Resu
     tx.commit().await.map_err(failed)
 }
 
-/// Bounds what the statements of a transaction may take.
+/// Sets a time-out for the statements of a transaction.
 async fn bound(
     connection: &mut PgConnection,
     setting: &'static str,
