@@ -334,7 +334,7 @@ impl SlotForm {
             return Ok(Err(refused));
         }
         let what = (action, self.slot.to_string());
-        record(&self.dashboard, &self.visitor, what, None).await?;
+        record(&self.dashboard, &self.visitor, what, None).await;
         Ok(Ok(operating::done(&self.page(), done)))
     }
 }
