@@ -1,7 +1,7 @@
 //! Refuses query parameters that an operation does not know, for all operations of `/v1` at one place. One that was ignored
 //! would mislead: `?account=…` at an operation that takes no account would be answered with that of the key.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use axum::extract::{MatchedPath, Request};
@@ -47,9 +47,9 @@ fn check(method: &Method, path: &str, uri: &Uri) -> Result<(), Problem> {
     }
     let is_known =
         |name: &String| known.contains(name) || (name == "owner" && path.starts_with(TEMPLATES));
-    let mut unknown: Vec<String> = query::pairs(uri)?.into_iter().map(|(name, _)| name).collect();
+    let mut unknown: BTreeSet<String> =
+        query::pairs(uri)?.into_iter().map(|(name, _)| name).collect();
     unknown.retain(|name| !is_known(name));
-    unknown.dedup();
     if unknown.is_empty() {
         return Ok(());
     }
