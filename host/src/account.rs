@@ -66,7 +66,8 @@ pub enum AccountState {
     Active,
     /// The operator has suspended it: its keys are refused, and its queued mail waits. No plugin can lift that.
     Suspended,
-    /// The operator has ordered its deletion, which nobody can stop: nothing of it is sent, shown or changed any more.
+    /// The operator has ordered the deletion of the account, which nobody can stop. Nothing of the account is sent, shown or
+    /// changed any more.
     Deleting,
 }
 
@@ -89,7 +90,7 @@ impl AccountState {
     }
 }
 
-/// A word that is no state which an account can be given: what is being deleted got there by an order of its own.
+/// The word names no state that a change can give an account. `deleting` is none: a deletion is an operation of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be active or suspended")]
 pub struct UnknownState;

@@ -4,6 +4,7 @@
 pub mod accounts;
 pub mod acts;
 pub mod audit;
+pub mod brand;
 pub mod credits;
 pub mod delivery_hold;
 pub mod keys;

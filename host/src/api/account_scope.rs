@@ -47,10 +47,11 @@ impl AccountScope {
         }
     }
 
-    /// Refuses what gives people a lasting hold on the account also to a key that ends, or that is bound to networks.
+    /// As [`Self::for_all_of_it`], for what gives people a lasting hold on the account: a key that expires, or that is bound
+    /// to networks, is refused, too.
     ///
     /// # Errors
-    /// It is such a key, or one that [`Self::for_all_of_it`] refuses.
+    /// The key expires, is bound to networks, or is one that [`Self::for_all_of_it`] refuses.
     pub fn for_all_of_it_and_for_good(self, what: &str) -> Result<Self, Problem> {
         without_bounds(self.for_all_of_it(what)?, what)
     }

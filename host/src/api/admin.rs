@@ -74,8 +74,8 @@ impl FromRequestParts<Api> for Admin {
     }
 }
 
-/// Finds the key of a request, and notes it for the log, also where it is refused; and who is let in, to be looked at
-/// again behind the body.
+/// Finds the key of a request, and notes the key for the log, also where it is refused. A caller who is let in is noted,
+/// too: [`super::body`] checks the caller once more when the body has arrived.
 pub async fn authenticated(
     headers: &HeaderMap,
     ip: IpAddr,

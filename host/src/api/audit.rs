@@ -19,6 +19,7 @@ use super::read_only::only_looks;
 use super::state::Api;
 use super::{openapi, request_context};
 use crate::id::AccountId;
+use crate::management::acts;
 use crate::store::{ActorId, AuditRow};
 
 /// A test of a template sends messages, which are their own record.
@@ -27,8 +28,6 @@ const TEST: &str = "/v1/templates/{slug}/test";
 const PLUGINS: &str = "/v1/plugins";
 /// What belongs to the server, whoever's key changes it.
 const OF_SERVER: [&str; 4] = [PLUGINS, "/v1/queue", "/v1/users", "/v1/maintenance"];
-/// It stays in the log of the server: what the log has of an account goes with the account.
-const DELETION: &str = "delete_account";
 
 /// The operations by method and path.
 static OPERATIONS: LazyLock<HashMap<(String, String), String>> = LazyLock::new(operations);
@@ -80,7 +79,7 @@ pub async fn changes(
     let told = noted.as_ref().and_then(|it| it.account);
     let named = told.or(asked).or(of_path.and_then(|it| it.parse().ok()));
     let account = named.or(of_key.map(|(_, account)| account));
-    let account = account.filter(|_| action.as_str() != DELETION);
+    let account = acts::log_of(action, account);
     let name = match key {
         Some((key, _)) => api.store.key(key).await.ok().flatten().map(|it| it.name),
         None => None,
@@ -116,13 +115,10 @@ async fn created(response: Response) -> (Response, Option<String>) {
 fn operations() -> HashMap<(String, String), String> {
     let document = openapi::json();
     let mut found = HashMap::new();
-    for (path, methods) in document["paths"].as_object().into_iter().flatten() {
-        for (method, operation) in methods.as_object().into_iter().flatten() {
-            let Some(id) = operation["operationId"].as_str() else { continue };
-            let name =
-                if path.starts_with(PLUGINS) { format!("{id}_plugin") } else { id.to_owned() };
-            found.insert((method.clone(), path.clone()), name);
-        }
+    for (method, path, operation) in openapi::operations(&document) {
+        let Some(id) = operation["operationId"].as_str() else { continue };
+        let name = if path.starts_with(PLUGINS) { format!("{id}_plugin") } else { id.to_owned() };
+        found.insert((method.to_owned(), path.to_owned()), name);
     }
     found
 }

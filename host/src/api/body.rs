@@ -1,7 +1,7 @@
 //! The body of a request: JSON, bounded in size, in time, and in memory over all requests; the memory and
-//! the connections that bodies hold are shared fairly by account. A body takes its time, so whoever was let in before it
-//! is looked at again behind it: only people with a key make the server read, and nobody changes something with a key
-//! that was switched off meanwhile.
+//! the connections that bodies hold are shared fairly by account. A body may take long to arrive, so the key is checked
+//! twice: before the body, so that the server reads nothing for strangers, and after the body, so that a key that was
+//! switched off meanwhile changes nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,8 +66,8 @@ pub fn check(parts: &Parts, api: &Api) -> Result<(), Problem> {
 /// refused client still sends is read and dropped, so that the client sees the refusal.
 ///
 /// # Errors
-/// The client is not admitted, or not any more when the body has come; or the body is not JSON, too large, too slow or
-/// broken off.
+/// The client is not admitted, or its key lost the right while the body arrived. Or the body is not JSON, too large, too
+/// slow or broken off.
 pub async fn json_of<T>(
     admitted: Result<T, Problem>,
     owner: impl FnOnce(&T) -> ShareOwner,
@@ -90,7 +90,7 @@ pub async fn json_of<T>(
     Ok((admitted, json, memory))
 }
 
-/// Reads a body of an owner. Whoever calls looks at the sender again.
+/// Reads a body of an owner. The caller of this function then checks once more whether the client may send it.
 ///
 /// # Errors
 /// It is too large, too slow, or broke off; or the owner has its share of bodies, or of the memory for
@@ -104,10 +104,11 @@ pub async fn read(
     in_bounds(most, body, owner.into(), api).await
 }
 
-/// Reads the body of a request of another size than that of a send, and looks again at who has sent it.
+/// Reads the body of a request up to a limit of its own, and then checks once more whether the client may send it.
 ///
 /// # Errors
-/// As for [`read`]. Or the key does not work any more, or has other rights, or the server is in read-only mode by now.
+/// As for [`read`]. Or, while the body arrived, the key was switched off or its rights were changed, or the server went into
+/// read-only mode.
 pub async fn read_up_to(
     limit: usize,
     request: Request,

@@ -13,7 +13,7 @@ use crate::account::brand::{BrandChanges, BrandField};
 use crate::authoring;
 use crate::journey::accept::json::not_an_object;
 use crate::journey::accept::refusal::{Fault, Refusal};
-use crate::management::acts;
+use crate::management;
 
 /// The account's brand.
 #[utoipa::path(get, path = "/v1/brand", operation_id = "show_brand", tag = "brand",
@@ -44,11 +44,10 @@ pub async fn change(
     let (scope, body, _memory) =
         body::json_of(scope, AccountScope::share_owner, &api, request).await?;
     let (changes, warnings) = changes(&body)?;
-    let before = api.store.account(scope.account, api.clock.now()).await;
-    let before = before.map_err(|error| store_refused(&error))?.account.brand;
-    let kept = api.store.change_brand(scope.account, &changes).await;
-    let kept = kept.map_err(|error| store_refused(&error))?;
-    request_context::note_act(acts::brand_changed(scope.account, &before, &kept));
+    let (store, now) = (&api.store, api.clock.now());
+    let changed = management::brand::change(store, scope.account, &changes, now).await;
+    let (kept, act) = changed.map_err(|error| store_refused(&error))?;
+    request_context::note_act(act);
     let mut brand = Brand::from(&kept);
     brand.warnings = warnings;
     brand.warnings.extend(authoring::brand::warnings(&kept));

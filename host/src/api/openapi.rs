@@ -256,5 +256,14 @@ pub fn json() -> Value {
     serde_json::from_slice(DOCUMENT.plain()).expect("the document is JSON")
 }
 
+/// The operations of the document: of each its method in lower case, its path, and what the document says of it.
+pub fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
+    let paths = document["paths"].as_object().into_iter().flatten();
+    paths.flat_map(|(path, methods)| {
+        let methods = methods.as_object().into_iter().flatten();
+        methods.map(move |(method, operation)| (method.as_str(), path.as_str(), operation))
+    })
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Refuses query parameters that an operation does not know, for all operations of `/v1` at one place. One that was ignored
 //! would mislead: `?account=…` at an operation that takes no account would be answered with that of the key.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use axum::extract::{MatchedPath, Request};
@@ -13,16 +13,17 @@ use super::problem::Problem;
 use super::{body, openapi, query};
 use crate::journey::accept::refusal::{Fault, Refusal};
 
-/// Whose a thing is. The extractors of the account and of the author read these and nothing else; an operation with further
-/// parameters reads all of them as a [`query::Query`], which names every fault at once.
+/// Parameters that name the owner of a thing. The extractors of the account and of the author read these and no others; an
+/// operation with further parameters reads all of its parameters as a [`query::Query`], which names every fault at once.
 const WHOSE: [&str; 2] = ["account", "owner"];
-/// Their operations read `owner` as those of layouts and partials do, although an account is the only one they have.
+/// Operations of templates take `owner` as those of layouts and partials do, although the owner of a template is always an
+/// account, and the document does not list the parameter.
 const TEMPLATES: &str = "/v1/template";
 
-/// The query parameters of the document, by method and path.
+/// The names of the query parameters that the document of the API lists for an operation, by method and path.
 static PARAMETERS: LazyLock<HashMap<(String, String), Vec<String>>> = LazyLock::new(parameters);
 
-/// Passes a request on whose parameters the operation knows, or reads by itself.
+/// Passes a request on if its operation knows each query parameter, or checks the parameters by itself.
 pub async fn refuse_unknown(request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
     match check(request.method(), path, request.uri()) {
@@ -46,9 +47,9 @@ fn check(method: &Method, path: &str, uri: &Uri) -> Result<(), Problem> {
     }
     let is_known =
         |name: &String| known.contains(name) || (name == "owner" && path.starts_with(TEMPLATES));
-    let mut unknown: Vec<String> = query::pairs(uri)?.into_iter().map(|(name, _)| name).collect();
+    let mut unknown: BTreeSet<String> =
+        query::pairs(uri)?.into_iter().map(|(name, _)| name).collect();
     unknown.retain(|name| !is_known(name));
-    unknown.dedup();
     if unknown.is_empty() {
         return Ok(());
     }
@@ -61,13 +62,11 @@ fn check(method: &Method, path: &str, uri: &Uri) -> Result<(), Problem> {
 fn parameters() -> HashMap<(String, String), Vec<String>> {
     let document = openapi::json();
     let mut found = HashMap::new();
-    for (path, methods) in document["paths"].as_object().into_iter().flatten() {
-        for (method, operation) in methods.as_object().into_iter().flatten() {
-            let all = operation["parameters"].as_array().into_iter().flatten();
-            let of_query = all.filter(|it| it["in"] == "query");
-            let names = of_query.filter_map(|it| it["name"].as_str().map(str::to_owned));
-            found.insert((method.clone(), path.clone()), names.collect());
-        }
+    for (method, path, operation) in openapi::operations(&document) {
+        let all = operation["parameters"].as_array().into_iter().flatten();
+        let of_query = all.filter(|it| it["in"] == "query");
+        let names = of_query.filter_map(|it| it["name"].as_str().map(str::to_owned));
+        found.insert((method.to_owned(), path.to_owned()), names.collect());
     }
     found
 }

@@ -7,7 +7,7 @@ use super::problem::Problem;
 use super::state::Api;
 use crate::journey::accept::refusal::Refusal;
 
-/// Where the mode is switched.
+/// The path where read-only mode is switched on and off.
 const MAINTENANCE: &str = "/v1/maintenance";
 /// The ends of the paths of requests that are no GET and only look.
 pub const LOOKS: [&str; 5] =
@@ -18,10 +18,10 @@ pub fn only_looks(path: &str) -> bool {
     LOOKS.iter().any(|end| path.ends_with(end))
 }
 
-/// Lets a request through that changes nothing, and all while the server takes changes.
+/// Admits a request that changes nothing, and every other one while the server is not in read-only mode.
 ///
 /// # Errors
-/// The server is in read-only mode, or its store does not tell.
+/// The server is in read-only mode, or the store failed.
 pub async fn admit(api: &Api, method: &Method, extensions: &Extensions) -> Result<(), Problem> {
     let path = extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
     let changes =

@@ -65,7 +65,7 @@ pub fn note_key(key: &ApiKey) {
     let _noted = CURRENT.try_with(|it| it.key.set((key.id, key.account_id)));
 }
 
-/// Notes who was let in with a key, to be looked at again when the body has come.
+/// Notes who was let in with a key, to be checked once more when the body has arrived.
 pub fn note_caller(caller: &Caller) {
     let _noted = CURRENT.try_with(|it| it.caller.set(caller.clone()));
 }
@@ -82,7 +82,7 @@ pub fn note_act(act: Act) {
     note_change(NotedChange { action: Some(action), account, subject });
 }
 
-/// Notes what a request has done its operation to, for the audit log.
+/// Notes for the audit log what the operation of a request has changed; the action is the name of the operation.
 pub fn note_subject(subject: impl Display) {
     note_change(NotedChange { action: None, account: None, subject: subject.to_string() });
 }
@@ -92,7 +92,7 @@ fn note_change(change: NotedChange) {
     let _noted = CURRENT.try_with(|it| it.change.set(change));
 }
 
-/// What was noted of the request that this task answers.
+/// What was noted for the audit log of the request that this task answers.
 #[must_use]
 pub fn noted_change() -> Option<NotedChange> {
     CURRENT.try_with(|it| it.change.get().cloned()).ok().flatten()

@@ -102,8 +102,8 @@ impl Destination {
         }
     }
 
-    /// The backups that are there, the oldest first. Those of the future come before all others: a clock was ahead when they
-    /// were taken, and they must not be taken for the newest.
+    /// The backups that are there, the oldest first. Backups with a date in the future come before all others: a clock was
+    /// ahead when they were made, and they must not pass for the newest.
     pub async fn names(&self, now: Timestamp) -> Result<Vec<String>, BackupError> {
         let mut names = match self {
             Self::Directory(directory) => {

@@ -30,7 +30,7 @@ pub async fn run(command: &Nodes) -> Result<(), CliError> {
     let rows: Vec<Value> = rows.into_iter().map(|row| json!(shapes::Node::from(row))).collect();
     command.target.output.list(&rows, line);
     if is_rolling && !command.target.output.is_json() {
-        say("a roll is under way: nodes of several versions work beside each other");
+        say("a rolling upgrade is under way: nodes of several versions work beside each other");
     }
     Ok(())
 }

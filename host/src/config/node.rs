@@ -11,7 +11,7 @@ use crate::message::line::is_one_line;
 pub struct Node {
     /// What `waxwing nodes` calls this server; the name of the machine if it is left out.
     pub name: Option<String>,
-    /// Seconds from one renewal to the next, by which a server on PostgreSQL says that it lives.
+    /// Seconds between two renewals: with each, a server on PostgreSQL writes into the database that it is alive.
     pub renew_s: u64,
     /// Seconds without a renewal after which the other nodes take over the work of this one. Set the same on all nodes.
     pub hold_s: u64,

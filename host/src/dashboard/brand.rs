@@ -13,7 +13,7 @@ use super::state::Dashboard;
 use crate::account::brand::{Brand, BrandChanges, BrandField};
 use crate::account::role::Role;
 use crate::authoring::brand;
-use crate::management::acts;
+use crate::management;
 
 #[derive(Debug)]
 struct BrandInput {
@@ -66,10 +66,8 @@ pub async fn change(
     }
     if faults.is_empty() {
         let account = visitor.account()?;
-        let store = &dashboard.api.store;
-        let before = store.account(account, dashboard.api.clock.now()).await?.account.brand;
-        let kept = store.change_brand(account, &changes).await?;
-        let act = acts::brand_changed(account, &before, &kept);
+        let (store, now) = (&dashboard.api.store, dashboard.api.clock.now());
+        let (_, act) = management::brand::change(store, account, &changes, now).await?;
         visitor.record(&dashboard, act.action, act.subject).await?;
         return Ok(to("/app/brand?done=changed"));
     }

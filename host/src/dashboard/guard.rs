@@ -46,8 +46,9 @@ pub struct Visitor {
     pub guest: Guest,
 }
 
-/// A form of somebody who is logged in, from a page of the session. A form takes its time, so who sends it is asked before
-/// its body, which the server reads for nobody else, and once more when it has come: what was decided before may be over.
+/// A form of somebody who is logged in, from a page of the session. A form may take long to arrive, so the session is read
+/// twice: before the body, so that the server reads no body for strangers, and after the body, because the session or the role
+/// may have ended meanwhile.
 #[derive(Debug)]
 pub struct Submitted {
     pub visitor: Visitor,

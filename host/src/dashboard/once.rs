@@ -144,7 +144,7 @@ impl Taken {
             store.settle_form(&self.form, page.unwrap_or_default()).await
         };
         if let Err(error) = settled {
-            tracing::error!(%error, "the result of a dashboard form could not be stored; whoever submits the same form again is told to look at the list");
+            tracing::error!(%error, "the store did not record how a dashboard form ended; if the form is submitted again, its user is asked to look at the list first");
         }
     }
 }

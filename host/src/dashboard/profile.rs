@@ -180,7 +180,7 @@ pub async fn ask_password(visitor: Visitor, uri: Uri) -> Result<Response, Failur
     visitor.step_up_page().leading_to(next).answer(StatusCode::OK)
 }
 
-/// Leads on: where this begins, [`Submitted`] has checked the password.
+/// Leads to the page that asked for the password, which [`Submitted`] has checked before this begins.
 pub async fn step_up(
     State(dashboard): State<Dashboard>,
     sent: Submitted,

@@ -32,7 +32,7 @@ const LINES: u32 = 50;
 pub struct Author(String);
 
 /// A form with a source, of somebody who may change templates: as large as a body of the API, and held in the memory and
-/// in the account's shares that those have. Who sends it is asked before and behind its body, as with [`Submitted`].
+/// in the account's shares that those have. The session is read before and after the body, as for [`Submitted`].
 #[derive(Debug)]
 pub struct Drafted {
     pub author: Author,

@@ -163,7 +163,7 @@ fn nodes_verdict(rows: &[NodeRow]) -> Verdict {
     let versions =
         lasting.map(|it| format!("{} is {} (schema {})", it.name, it.version, it.migration));
     let versions = versions.collect::<Vec<_>>().join(", ");
-    Verdict::ok(format!("{work} A roll is under way: {versions}."))
+    Verdict::ok(format!("{work} A rolling upgrade is under way: {versions}."))
 }
 
 /// Whether the backups that the server takes by itself are taken.

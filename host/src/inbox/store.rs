@@ -26,8 +26,8 @@ pub struct InboxStore {
 enum Place {
     /// Of one machine.
     File(InboxFile),
-    /// Of all nodes, with the turn of who keeps a message on this one. In the database they wait for each other anyway, and
-    /// each would hold a connection that commits need.
+    /// Of all nodes. The mutex lets this node store one message at a time: in the database a second one would wait for the
+    /// first anyway, and while it waits it would hold a connection that commits need.
     Shared(Box<Store>, Arc<Mutex<()>>),
 }
 

@@ -43,6 +43,13 @@ impl Act {
     }
 }
 
+/// The account in whose log an action is written; none for the log of the server. The log of an account is deleted with the
+/// account, so that the deletion stands in the log of the server.
+#[must_use]
+pub fn log_of(action: &str, account: Option<AccountId>) -> Option<AccountId> {
+    account.filter(|_| action != "delete_account")
+}
+
 #[must_use]
 pub fn granted(account: AccountId, amount: Credits) -> Act {
     Act::of(account, "grant_credits", format!("{account}: {}", amount.0))

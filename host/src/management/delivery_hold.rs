@@ -28,8 +28,8 @@ pub struct Released {
 }
 
 /// Ends the hold of delivery; answers none where delivery is not held. The caller wakes the worker. Where this fails,
-/// delivery stays held, and another call does the rest. `interrupted` says what is written of attempts of which nobody
-/// knows the end; whoever made them is gone.
+/// delivery stays held, and another call does the rest. `interrupted` decides what is written of an attempt whose
+/// server stopped before the attempt had ended.
 pub async fn release(
     store: &Store,
     old_mail: OldMail,

@@ -122,7 +122,7 @@ impl People {
         if !self.store.try_code(&step.hash(), MAX_CODES, now).await? {
             return Err(LogInError::Over);
         }
-        // Read before the step is taken: a change of the password takes the steps that were begun with the one before.
+        // Read before the step is taken: a change of the password removes the steps that were begun with the old password.
         let user = self.store.user(user).await?.ok_or(LogInError::Over)?;
         if !self.is_second_step((&user, None), code, from).await? {
             return Err(LogInError::WrongCode);
@@ -234,7 +234,7 @@ impl People {
         guessed
     }
 
-    /// Opens a session for the user who has proven to be the one that was read.
+    /// Opens a session for a user whose password and code were compared with those of `user`.
     async fn begin(&self, user: &PersonRow, from: &Origin) -> Result<Secret, LogInError> {
         let (secret, session) = self.open_session(user.id, from).await?;
         if !self.is_still_so(user).await? {
@@ -252,8 +252,9 @@ impl People {
         Ok(secret)
     }
 
-    /// Whether the user still has the password and the factors that were compared. To compare takes a while, and a change ends
-    /// the sessions and steps that are there: one that is added after the change asks here, and goes.
+    /// Whether the user still has the password and the factors that were compared. A comparison takes a while, and a change
+    /// of the password ends only the sessions and steps that are there at that moment: a session or a step that is added
+    /// later asks here, and is removed.
     async fn is_still_so(&self, compared: &PersonRow) -> Result<bool, StoreError> {
         let user = self.store.user(compared.id).await?;
         let is_same = |it: &PersonRow| {

@@ -110,7 +110,8 @@ fn accepted(memberships: &[MembershipRow]) -> impl DoubleEndedIterator<Item = &M
     memberships.iter().filter(|it| it.state == MembershipState::Accepted)
 }
 
-/// The membership in the account that a session shows, or in another one where the person is not in that any more.
+/// The membership in the account that a session shows; where the person is not in that account any more, the membership in the
+/// account that was used last.
 pub(super) fn shown(
     memberships: &[MembershipRow],
     account: Option<AccountId>,

@@ -28,9 +28,9 @@ pub struct TeamMember {
     /// What the account calls the person; before the person has accepted, not the identifier of the user.
     pub id: UserId,
     pub row: MemberRow,
-    /// Until when the link works that was mailed with the invitation, of somebody who has not taken it yet. Of whom the
-    /// account has invited it says what the account knows, whether or not there was a link: an account does not learn
-    /// whether somebody has a log-in here.
+    /// When a link in the e-mail of the invitation expires; none of somebody who has accepted and has a password. Before the
+    /// person has accepted, this follows from the time of the invitation, also where the e-mail had no link: an account does
+    /// not learn whether somebody has a log-in here.
     pub invited_until: Option<Timestamp>,
 }
 

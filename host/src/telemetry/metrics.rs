@@ -35,7 +35,7 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
         "waxwing_http2_connections_closed_total",
         Counter,
         "reason",
-        "HTTP/2 connections ended for their client: answer_not_taken, or requests_canceled",
+        "HTTP/2 connections that the server closed because their client took nothing of an answer (answer_not_taken), or canceled too many requests (requests_canceled)",
     ),
     ("waxwing_http_requests_total", Counter, "route, status", "HTTP requests"),
     ("waxwing_http_seconds", Histogram, "route", "Time from a request's headers to its answer"),

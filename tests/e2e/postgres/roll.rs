@@ -40,17 +40,17 @@ async fn a_server_works_on_expanded_tables_and_stops_on_contracted_ones() {
     assert_delivers(&server, "beside@example.com").await;
     let said = server.cli_text(&["nodes"]);
     assert!(said.contains("99.0.0 (schema 9001)"), "{said}");
-    assert!(said.contains("a roll is under way"), "{said}");
+    assert!(said.contains("a rolling upgrade is under way"), "{said}");
     let mut browser = Browser::of_dev(&server).await;
     let page = browser.get("/ops").await;
-    assert!(page.html.contains("A roll is under way"), "{}", page.html);
+    assert!(page.html.contains("A rolling upgrade is under way"), "{}", page.html);
     assert!(page.html.contains("schema 9001"), "{}", page.html);
     drop(browser);
 
     drop(cluster.run(DATABASE, "DELETE FROM nodes WHERE name = 'newer'"));
     server.restart();
     assert_delivers(&server, "back@example.com").await;
-    assert!(!server.cli_text(&["nodes"]).contains("a roll is under way"));
+    assert!(!server.cli_text(&["nodes"]).contains("a rolling upgrade is under way"));
 
     let contract = "ALTER TABLE messages DROP COLUMN later";
     drop(cluster.run(DATABASE, &applied(9002, 9001, contract)));

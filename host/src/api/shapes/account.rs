@@ -78,8 +78,8 @@ pub enum AccountState {
     Active,
     /// The operator has stopped it: every request with one of its keys is refused.
     Suspended,
-    /// The operator has ordered its deletion: nothing of it is sent, shown or changed any more, and what is left of it
-    /// is being removed. When all is gone, the account is not found.
+    /// The operator has ordered the deletion of the account. Nothing of the account is sent, shown or changed any more,
+    /// and its rows are being removed; when all are gone, the account is not found.
     Deleting,
 }
 

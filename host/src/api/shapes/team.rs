@@ -14,8 +14,8 @@ use crate::store::MembershipState;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TeamMember {
-    /// `usr_…`. Before the person has accepted it names the invitation, and works as long as the person is in the account;
-    /// from then on the list says the identifier of the user.
+    /// `usr_…`. Until the person accepts, this is the identifier of the invitation, afterwards that of the user. The
+    /// identifier of the invitation goes on working in paths as long as the person is in the account.
     #[schema(value_type = String)]
     id: UserId,
     /// With which the person logs in.
@@ -28,8 +28,8 @@ pub struct TeamMember {
     accepted: bool,
     /// Whether a log-in asks for a code, too; not said of somebody who has not accepted.
     has_factor: bool,
-    /// Until when the link works that was mailed with the invitation, if it had one; none where that is over, or the
-    /// invitation was taken. Whoever has a log-in already gets no link, and may accept later, too.
+    /// When a link in the e-mail of the invitation expires; none once that is over, or the person has accepted. Somebody who
+    /// has a log-in already gets no link, and may also accept later.
     #[schema(format = "date-time")]
     invited_until: Option<String>,
     /// Since when the person is in the account; of an invitation, when it was last made.

@@ -10,7 +10,7 @@ use crate::account::brand::{BrandChanges, BrandField};
 use crate::api::shapes::Brand;
 use crate::authoring;
 use crate::id::AccountId;
-use crate::management::acts;
+use crate::management;
 
 /// Show or change what the templates of an account are offered as defaults. A send's own data wins.
 #[derive(Debug, Args)]
@@ -84,12 +84,12 @@ impl BrandCommand {
             changes.set(field, None).map_err(|error| CliError::Usage(error.to_string()))?;
         }
         let opened = self.target.open().await?;
-        let before = opened.store.account(self.id, opened.clock.now()).await?.account.brand;
+        let (store, now) = (&opened.store, opened.clock.now());
         let brand = if changes.is_empty() {
-            before
+            store.account(self.id, now).await?.account.brand
         } else {
-            let kept = opened.store.change_brand(self.id, &changes).await?;
-            note_act(acts::brand_changed(self.id, &before, &kept));
+            let (kept, act) = management::brand::change(store, self.id, &changes, now).await?;
+            note_act(act);
             kept
         };
         let mut shown = Brand::from(&brand);

@@ -26,7 +26,6 @@ use crate::management::accounts::{self, AccountChange, AccountError, NewAccount,
 use crate::management::credits::{self, GrantError, GrantRequest};
 use crate::management::{acts, plans};
 use crate::people::Secret;
-use crate::people::audit::PersonsChange;
 use crate::plugin::Kind;
 use crate::plugin::binding::Binding;
 use crate::store::{AccountRow, MemberRow, SentLately};
@@ -202,7 +201,7 @@ pub async fn create(State(dashboard): State<Dashboard>, order: Order) -> Result<
     match made {
         Ok(row) => {
             let id = row.account.id;
-            record(&dashboard, &visitor, ("create_account", id.to_string()), Some(id)).await?;
+            record(&dashboard, &visitor, ("create_account", id.to_string()), Some(id)).await;
             Ok(done(&format!("/ops/accounts/{id}"), "created"))
         }
         Err(AccountError::Store(error)) => Err(error.into()),
@@ -269,7 +268,7 @@ pub async fn grant(
         Ok(receipt) => {
             if !receipt.is_replayed {
                 let act = acts::granted(account, Credits(amount));
-                record(&dashboard, &visitor, (act.action, act.subject), act.account).await?;
+                record(&dashboard, &visitor, (act.action, act.subject), act.account).await;
             }
             Ok(done(&format!("/ops/accounts/{account}"), "granted"))
         }
@@ -376,14 +375,7 @@ async fn changed(
         api.clock.now(),
     )
     .await?;
-    let change = PersonsChange {
-        user: (visitor.person.user.id, &visitor.person.user.email),
-        account: act.account,
-        action: act.action,
-        subject: Some(act.subject),
-        from: &visitor.guest.from,
-    };
-    dashboard.people.record_change(change).await;
+    record(dashboard, visitor, (act.action, act.subject), act.account).await;
     Ok(())
 }
 

@@ -50,7 +50,7 @@ pub async fn record(
     visitor: &Visitor,
     (action, subject): (&'static str, String),
     account: Option<AccountId>,
-) -> Result<(), Failure> {
+) {
     let change = PersonsChange {
         user: (visitor.person.user.id, &visitor.person.user.email),
         account,
@@ -59,7 +59,6 @@ pub async fn record(
         from: &visitor.guest.from,
     };
     dashboard.people.record_change(change).await;
-    Ok(())
 }
 
 /// Back to a page that says what was done.

@@ -201,7 +201,7 @@ pub async fn save(sent: SlotForm) -> Result<Response, Failure> {
     let (settings, faults) = read(&schema(active), form, &active.generation_config().settings);
     let faults = if faults.is_empty() {
         let order = PluginOrder::Configure { settings: settings.clone() };
-        match sent.give(order, ("configure_plugin", "configured")).await? {
+        match sent.give(order, ("configure_plugin", "configured")).await {
             Ok(done) => return Ok(done),
             Err(error @ (OrderError::Changed(_) | OrderError::SettingsBeingProven(_))) => {
                 // What was typed is about something else than what is there now.

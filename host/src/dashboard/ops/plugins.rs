@@ -322,20 +322,20 @@ impl SlotForm {
     }
 
     /// Gives an order about what the form's page has shown, writes it into the audit log as `action`, and goes to the slot's
-    /// page, which says what was `done`. Answers why where it is refused.
+    /// page, which says what was `done`.
+    ///
+    /// # Errors
+    /// The order is refused.
     pub async fn give(
         &self,
         order: PluginOrder,
         (action, done): (&'static str, &str),
-    ) -> Result<Result<Response, OrderError>, Failure> {
+    ) -> Result<Response, OrderError> {
         let (slot, seen) = (self.slot.clone(), self.form.get("seen").to_owned());
-        let given = self.dashboard.api.plugins.order_on(slot, order, seen).await;
-        if let Err(refused) = given {
-            return Ok(Err(refused));
-        }
+        self.dashboard.api.plugins.order_on(slot, order, seen).await?;
         let what = (action, self.slot.to_string());
-        record(&self.dashboard, &self.visitor, what, None).await?;
-        Ok(Ok(operating::done(&self.page(), done)))
+        record(&self.dashboard, &self.visitor, what, None).await;
+        Ok(operating::done(&self.page(), done))
     }
 }
 
@@ -436,7 +436,7 @@ pub async fn order(
     let wanted = Wanted::of(&order)?;
     let SlotForm { dashboard, visitor, slot, .. } = &sent;
     visitor.step_up_for(dashboard, &sent.form)?;
-    let fault = match sent.give(wanted.order(), wanted.names()).await? {
+    let fault = match sent.give(wanted.order(), wanted.names()).await {
         Ok(done) => return Ok(done),
         Err(error) => refused(&error)?,
     };
@@ -473,7 +473,7 @@ pub async fn shadow(sent: SlotForm) -> Result<Response, Failure> {
         sent.form.get("calls").trim().parse().ok().filter(|it| (1..=MAX_SHADOW).contains(it));
     let range = || Failure::Invalid(format!("The number of calls must be 1 to {MAX_SHADOW}."));
     let order = PluginOrder::Shadow { calls: calls.ok_or_else(range)? };
-    let given = sent.give(order, ("shadow_plugin", "shadowed")).await?;
+    let given = sent.give(order, ("shadow_plugin", "shadowed")).await;
     match given {
         Ok(done) => Ok(done),
         Err(error) => {
