@@ -12,7 +12,7 @@ use waxwing_dns::DnsServer;
 use waxwing_mx::{Behaviour, MxServer};
 use waxwing_tests::{Account, Launch, Server, Smtp, name_server, until_async};
 
-use crate::fixture::{message, with};
+use crate::fixture::{message, smarthosts, with};
 
 const SENDER: &str = "sender.example";
 const FEEDBACK: &str = "fbl@mail.waxwing.example";
@@ -29,13 +29,9 @@ struct Lab {
 impl Lab {
     async fn new() -> Self {
         let (dns, smarthost) = (name_server().await, MxServer::start(Behaviour::new()));
-        let smarthosts = format!(
-            "[{{ name = \"post\", host = \"127.0.0.1\", port = {}, security = \"none\" }}]",
-            smarthost.address().port()
-        );
         let launch = Launch::asking(&dns)
             .with("delivery", "route", "smarthost")
-            .with("delivery", "smarthosts", &smarthosts)
+            .with("delivery", "smarthosts", &smarthosts(&smarthost))
             .with("delivery", "retry_pauses_s", "[1]")
             .with("bounces", "listen", "127.0.0.1:0")
             .with("bounces", "feedback", &json!([FEEDBACK]).to_string())

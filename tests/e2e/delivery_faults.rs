@@ -13,7 +13,7 @@ use waxwing_dns::DnsServer;
 use waxwing_mx::MxServer;
 use waxwing_tests::{Account, Launch, Server, name_server};
 
-use crate::fixture::{message, with};
+use crate::fixture::{message, smarthosts, with};
 
 const SENDER: &str = "sender.example";
 
@@ -31,12 +31,6 @@ async fn lab_pausing(smarthost: &MxServer, pauses_s: &str) -> (DnsServer, Server
         .with("delivery", "retry_pauses_s", pauses_s);
     let (server, account) = started(launch, &dns).await;
     (dns, server, account)
-}
-
-/// The list that has that smarthost alone.
-fn smarthosts(smarthost: &MxServer) -> String {
-    let port = smarthost.address().port();
-    format!("[{{ name = \"post\", host = \"127.0.0.1\", port = {port}, security = \"none\" }}]")
 }
 
 /// The server, and an account with a verified domain.

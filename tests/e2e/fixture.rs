@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use waxwing_mx::MxServer;
 use waxwing_tests::Server;
 
 pub use waxwing_tests::{Database, UNSOUND, told};
@@ -77,6 +78,12 @@ pub async fn publish_harmful(server: &Server, account: &str, slug: &str, text: &
 pub fn run_python(python: &Path, script: &str, input: &[u8]) -> Value {
     let printed = waxwing_tools::run_python(python, script, input);
     serde_json::from_str(&printed).expect("the script prints JSON")
+}
+
+/// The list of `delivery.smarthosts` that has this smarthost alone.
+pub fn smarthosts(smarthost: &MxServer) -> String {
+    let port = smarthost.address().port();
+    format!("[{{ name = \"post\", host = \"127.0.0.1\", port = {port}, security = \"none\" }}]")
 }
 
 /// Runs statements on the server's database, as another process would that works for the operator; answers how many rows

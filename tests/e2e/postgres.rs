@@ -16,6 +16,7 @@ mod tls;
 mod two_nodes;
 mod whole;
 
+use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -33,6 +34,22 @@ use crate::fixture::message;
 fn on_postgres(name: &str, unproven: &str) -> Option<Server> {
     let cluster = Cluster::shared(unproven)?;
     Some(Server::start(Launch::posting_here().with("store", "url", &cluster.create(name))))
+}
+
+/// What `waxwing dev` says where it does not start with this database.
+fn refused_start(data: &Path, url: &str) -> String {
+    let mut dev = Command::new(waxwing_tests::binary());
+    dev.args(["dev", "--json", "--http", "127.0.0.1:0", "--data-dir"]).arg(data);
+    let refused = dev.env("WAXWING_STORE__URL", url).output().expect("the binary runs");
+    let why = String::from_utf8(refused.stderr).expect("UTF-8");
+    assert!(!refused.status.success(), "{url}: {why}");
+    why
+}
+
+/// A message that arrives, so that it was accepted, leased, delivered and settled.
+async fn assert_delivers(server: &Server, to: &str) {
+    server.send(server.key(), &message(to)).await.message_id();
+    server.wait_for_mail_to(to).await;
 }
 
 /// The balance, which is the sum of the ledger.
@@ -73,8 +90,7 @@ async fn a_message_is_sent_delivered_paid_told_and_shown_on_postgresql() {
     server.kill9();
     server.restart();
     assert_eq!(server.line()["apiKey"], first["apiKey"], "it goes on with the same database");
-    server.send(server.key(), &message("eve@example.com")).await.message_id();
-    server.wait_for_mail_to("eve@example.com").await;
+    assert_delivers(&server, "eve@example.com").await;
     assert_eq!(balance(&server, server.dev_output("accountId")), 1_000_000 - 2);
     let metrics = server.request(Method::GET, "/metrics").send().await.expect("answered");
     let metrics = metrics.text().await.expect("a text");
@@ -90,14 +106,8 @@ fn what_cannot_be_a_store_is_said_before_anything_listens() {
         ("mysql://localhost/waxwing", "store.url: as in postgres://"),
         (nowhere, "127.0.0.1:1, database waxwing) cannot be reached"),
     ] {
-        let output = Command::new(waxwing_tests::binary())
-            .env("WAXWING_STORE__URL", url)
-            .args(["dev", "--json", "--http", "127.0.0.1:0", "--data-dir"])
-            .arg(home.path().join("data"))
-            .output()
-            .expect("the binary runs");
-        let error = String::from_utf8(output.stderr).expect("UTF-8");
-        assert!(!output.status.success() && error.contains(says), "{url}: {error}");
+        let error = refused_start(&home.path().join("data"), url);
+        assert!(error.contains(says), "{url}: {error}");
         assert!(!error.contains("hidden"), "{error}");
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::args::ClaimsArgs;
 use crate::figures;
 use crate::nodes::OnPostgres;
-use crate::postgres::{Bench, Database};
+use crate::postgres::{Bench, Database, filled};
 use crate::server::Installation;
 use crate::waxwing::binary;
 
@@ -139,13 +139,6 @@ fn claim(workers: u32) -> String {
         ("now", NOW),
     ];
     filled(CLAIM, &values)
-}
-
-/// A text with `{name}` in it, filled in.
-fn filled(text: &str, values: &[(&str, &str)]) -> String {
-    values
-        .iter()
-        .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 
 impl Step {

@@ -1,5 +1,6 @@
 //! A PostgreSQL of the run's own, set as in production, with one database; and what is asked of it past the server.
 
+use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::process::Stdio;
@@ -100,6 +101,13 @@ impl Database {
         let client = self.cluster.client(program).map_err(io::Error::other)?;
         Ok(Command::from(client))
     }
+}
+
+/// A text in which each `{name}` is replaced by its value. A value may contain names of later values.
+pub fn filled<V: Display>(text: &str, values: &[(&str, V)]) -> String {
+    values.iter().fold(text.to_owned(), |text, (name, value)| {
+        text.replace(&format!("{{{name}}}"), &value.to_string())
+    })
 }
 
 /// Runs a command to its end; what it prints.

@@ -12,7 +12,7 @@ use waxwing_tests::{Launch, Receiver, Server, name_server, until_async};
 use waxwing_tools::{Need, node_packages};
 
 use super::{Browser, PASSWORD, dev_person};
-use crate::fixture::{message, with};
+use crate::fixture::{message, smarthosts, with};
 
 const UNPROVEN: &str = "the dashboard in a real browser, and that axe finds no fault in its pages";
 
@@ -29,12 +29,8 @@ async fn a_browser_works_and_violates_no_policy_with_and_without_scripts() {
     let dns = name_server().await;
     let receiver = Receiver::start().await;
     let smarthost = MxServer::start(hostile());
-    let port = smarthost.address().port();
-    let smarthosts = format!(
-        "[{{ name = \"post\", host = \"127.0.0.1\", port = {port}, security = \"none\" }}]"
-    );
     let launch = Launch::posting_here().that_asks(&dns).with("delivery", "route", "smarthost");
-    let server = Server::start(launch.with("delivery", "smarthosts", &smarthosts));
+    let server = Server::start(launch.with("delivery", "smarthosts", &smarthosts(&smarthost)));
     let sent = server.send(server.key(), &message("ada@example.com")).await.message_id();
     // Very long, and hostile: no page is too wide for it.
     let name = format!("<script>alert(1)</script>{}", "W".repeat(170));

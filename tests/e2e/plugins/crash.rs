@@ -82,7 +82,8 @@ async fn kill_9_while_a_file_is_still_being_written() {
     let (killed_now, bytes) = (Arc::new(AtomicBool::new(false)), two.bytes.clone());
     let writer = {
         let (stop, file) = (Arc::clone(&killed_now), file.clone());
-        // Slower than any copy, and not held up by this test's own requests: it never stands still.
+        // Slower than any copy, and not held up by this test's own requests: it never stands still. The sleep paces the
+        // writer; the test waits for what the server says of the slot.
         std::thread::spawn(move || {
             for length in 1..30_000 {
                 if stop.load(Ordering::Relaxed) {

@@ -8,12 +8,11 @@ use waxwing_mx::MxServer;
 use waxwing_tests::{Port, Server, Smtp, until_async};
 use waxwing_tools::Cluster;
 
-use super::lab::{
-    Lab, PATIENCE, is_in, nodes as listed, raw, sender, smarthosts, unhurried, until_shared,
-};
+use super::lab::{Lab, PATIENCE, is_in, nodes as listed, raw, sender, unhurried, until_shared};
 use super::load::{Load, Nodes};
 use super::proxy::{Network, Proxy};
 use super::whole::{Database, Refusals, UnderWay, Whole};
+use crate::fixture::smarthosts;
 
 /// Longer than a session of a node that is gone without a word may keep the others waiting.
 const HOLD_S: &str = "12";

@@ -1,13 +1,10 @@
 //! A database without a free connection, because others have them all.
 
-use std::sync::Arc;
-
-use tokio::sync::RwLock;
-use waxwing_tests::{Port, Server, Smtp, until_async};
+use waxwing_tests::until_async;
 use waxwing_tools::Cluster;
 
-use super::lab::{Lab, PATIENCE, raw, sender, unhurried};
-use super::load::{Load, Nodes};
+use super::lab::{Lab, PATIENCE, raw, sender};
+use super::load::load_one_node;
 use super::whole::{Database, Refusals, UnderWay, Whole};
 
 const DATABASE: &str = "exhausted";
@@ -25,14 +22,7 @@ async fn a_node_without_a_connection_refuses_and_goes_on_when_there_are_some() {
     drop(cluster.run("postgres", "CREATE ROLE mail LOGIN"));
     drop(cluster.run("postgres", &format!("CREATE DATABASE {DATABASE} OWNER mail")));
     let lab = Lab::at(cluster.url_of("mail", DATABASE)).await;
-    lab.post.set(unhurried());
-    let connections = CONNECTIONS.to_string();
-    let node = Server::start(lab.dev("one").with("delivery", "connections", &connections));
-    let keys = lab.keys(&node).await;
-    let mut open = Smtp::secured(&node, Port::Implicit).await;
-    open.log_in(&keys.account.key).await.assert(235);
-    let nodes: Nodes = Arc::new(vec![RwLock::new(node)]);
-    let load = Load::start(&nodes, &keys.account.key, (4, 2));
+    let (_node, load, mut open) = load_one_node(&lab, CONNECTIONS).await;
     load.until_accepted(SENDS).await;
 
     let greedy = cluster.greedy();

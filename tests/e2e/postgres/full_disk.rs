@@ -1,14 +1,10 @@
 //! The disk of the database is full: nothing is accepted that cannot be kept, what was accepted is not lost, and all goes on
 //! without a restart when there is room again.
 
-use std::sync::Arc;
-
-use tokio::sync::RwLock;
-use waxwing_tests::{Port, Server, Smtp};
 use waxwing_tools::Cluster;
 
-use super::lab::{Lab, raw, sender, unhurried};
-use super::load::{Load, Nodes};
+use super::lab::{Lab, raw, sender};
+use super::load::load_one_node;
 use super::whole::{Database, Refusals, UnderWay, Whole};
 
 const DATABASE: &str = "full_disk";
@@ -23,14 +19,7 @@ async fn a_full_disk_of_the_database_costs_no_message_and_needs_no_restart() {
     let Some(cluster) = Cluster::on_small_disk(unproven) else { return };
     let database = Database { cluster: &cluster, name: DATABASE };
     let lab = Lab::at(cluster.create(DATABASE)).await;
-    lab.post.set(unhurried());
-    let connections = CONNECTIONS.to_string();
-    let node = Server::start(lab.dev("one").with("delivery", "connections", &connections));
-    let keys = lab.keys(&node).await;
-    let mut open = Smtp::secured(&node, Port::Implicit).await;
-    open.log_in(&keys.account.key).await.assert(235);
-    let nodes: Nodes = Arc::new(vec![RwLock::new(node)]);
-    let load = Load::start(&nodes, &keys.account.key, (4, 2));
+    let (_node, load, mut open) = load_one_node(&lab, CONNECTIONS).await;
     load.until_accepted(SENDS).await;
 
     // A segment of the log that is there has its room already, and the checkpoint has made the next one: what fails is to

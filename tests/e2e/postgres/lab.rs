@@ -9,7 +9,7 @@ use waxwing_mx::{Behaviour, MxServer, Reply, Stage};
 use waxwing_tests::{Account, Launch, Server, name_server, until_async};
 use waxwing_tools::Cluster;
 
-use crate::fixture::{message, with};
+use crate::fixture::{message, smarthosts, with};
 
 pub const SENDER: &str = "sender.example";
 /// Longer than a take-over takes on a busy machine.
@@ -99,12 +99,6 @@ impl Lab {
         let all = self.post.messages();
         all.iter().flat_map(|it| it.addresses()).map(str::to_owned).collect()
     }
-}
-
-/// The list that has this smarthost alone.
-pub fn smarthosts(post: &MxServer) -> String {
-    let number = post.address().port();
-    format!("[{{ name = \"post\", host = \"127.0.0.1\", port = {number}, security = \"none\" }}]")
 }
 
 /// It takes its time for each message.

@@ -9,13 +9,13 @@ use std::time::Duration;
 use reqwest::Method;
 use tokio::sync::{RwLock, RwLockReadGuard};
 use tokio::task::JoinSet;
-use waxwing_tests::{Server, Smtp, until_async};
+use waxwing_tests::{Port, Server, Smtp, until_async};
 
-use super::lab::{PATIENCE, mail, raw, recipient, sender};
+use super::lab::{Lab, PATIENCE, mail, raw, recipient, sender, unhurried};
 
-/// Until a client that was refused, or found nobody, tries again.
+/// Paces a client that was refused, or found nobody; the sleep waits for no event.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Between two messages of a client: the load is small.
+/// Paces a client from one message to the next, so that the load is small; the sleep waits for no event.
 const PACE: Duration = Duration::from_millis(150);
 /// Octets of a message over SMTP.
 const OCTETS: usize = 500;
@@ -55,6 +55,19 @@ struct Counts {
     accepted: AtomicUsize,
     refused_http: AtomicUsize,
     refused_smtp: AtomicUsize,
+}
+
+/// The only node of a lab under load, and a session over SMTP that has logged in.
+pub async fn load_one_node(lab: &Lab, connections: usize) -> (Nodes, Load, Smtp) {
+    lab.post.set(unhurried());
+    let launch = lab.dev("one").with("delivery", "connections", &connections.to_string());
+    let node = Server::start(launch);
+    let key = lab.keys(&node).await.account.key;
+    let mut session = Smtp::secured(&node, Port::Implicit).await;
+    session.log_in(&key).await.assert(235);
+    let nodes: Nodes = Arc::new(vec![RwLock::new(node)]);
+    let load = Load::start(&nodes, &key, (4, 2));
+    (nodes, load, session)
 }
 
 impl Load {

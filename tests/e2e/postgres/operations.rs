@@ -9,7 +9,7 @@ use serde_json::json;
 use waxwing_tests::{Document, Launch, Server, documents, waxwing, workspace};
 use waxwing_tools::{Cluster, PgBouncer};
 
-use super::{balance, on_postgres};
+use super::{assert_delivers, balance, on_postgres, refused_start};
 use crate::fixture::message;
 
 /// Connections of one server, of which one asks whether the primary is still it.
@@ -19,12 +19,6 @@ const ENGINE: [&str; 3] = ["pg_dump ", "createdb ", "pg_restore "];
 
 fn document() -> Document {
     documents().into_iter().find(|it| it.path == "host/POSTGRESQL.md").expect("it is there")
-}
-
-/// A message that arrives, so that it was accepted, leased, delivered and settled.
-async fn assert_delivers(server: &Server, to: &str) {
-    server.send(server.key(), &message(to)).await.message_id();
-    server.wait_for_mail_to(to).await;
 }
 
 fn succeeded(output: &Output) -> String {
@@ -53,12 +47,8 @@ async fn a_role_that_may_only_write_rows_serves_what_the_owner_has_made() {
         ["waxwing_owner", "waxwing_serve"].map(|role| as_role(&cluster.url(name), role));
 
     let home = tempfile::tempdir().expect("a folder");
-    let mut dev = Command::new(waxwing_tests::binary());
-    dev.args(["dev", "--json", "--http", "127.0.0.1:0", "--data-dir"]);
-    dev.arg(home.path().join("data")).env("WAXWING_STORE__URL", &serve);
-    let refused = dev.output().expect("the binary runs");
-    let why = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && why.contains("may not make tables"), "{why}");
+    let why = refused_start(&home.path().join("data"), &serve);
+    assert!(why.contains("may not make tables"), "{why}");
 
     let mut server = Server::start(Launch::posting_here().with("store", "url", &owner));
     assert_delivers(&server, "owner@example.com").await;

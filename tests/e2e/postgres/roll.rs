@@ -3,8 +3,8 @@
 use waxwing_tests::{Launch, Server};
 use waxwing_tools::Cluster;
 
+use super::assert_delivers;
 use crate::dashboard::Browser;
-use crate::fixture::message;
 
 const DATABASE: &str = "newer_tables";
 /// A node of a newer version that stops just now, and takes no shares.
@@ -20,11 +20,6 @@ fn applied(number: i64, needed: i64, change: &str) -> String {
         "{change}; INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
          VALUES ({number}, 'later (needs {needed})', TRUE, '\\x00', 1)"
     )
-}
-
-async fn assert_delivers(server: &Server, to: &str) {
-    server.send(server.key(), &message(to)).await.message_id();
-    server.wait_for_mail_to(to).await;
 }
 
 #[tokio::test]

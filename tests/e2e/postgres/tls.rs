@@ -7,7 +7,7 @@ use std::process::Command;
 use waxwing_tests::{Launch, Server};
 use waxwing_tools::{Cluster, Need};
 
-use crate::fixture::message;
+use super::{assert_delivers, refused_start};
 
 /// An authority with one certificate, as files.
 struct Authority {
@@ -68,17 +68,12 @@ async fn sessions_with_the_database_are_encrypted_and_its_name_is_verified() {
         (verified(&url, &other.file("authority.pem")), "of another authority"),
         (format!("{url}?sslmode=disable"), "without TLS"),
     ] {
-        let mut dev = Command::new(waxwing_tests::binary());
-        dev.args(["dev", "--json", "--http", "127.0.0.1:0", "--data-dir"]);
-        let refused = dev.arg(home.path().join("data")).env("WAXWING_STORE__URL", store).output();
-        let refused = refused.expect("the binary runs");
-        let said = String::from_utf8_lossy(&refused.stderr);
-        assert!(!refused.status.success() && said.contains("cannot be reached"), "{why}: {said}");
+        let said = refused_start(&home.path().join("data"), &store);
+        assert!(said.contains("cannot be reached"), "{why}: {said}");
     }
     let store = verified(&url, &authority.file("authority.pem"));
     let server = Server::start(Launch::dev().with("store", "url", &store));
-    server.send(server.key(), &message("ada@example.com")).await.message_id();
-    server.wait_for_mail_to("ada@example.com").await;
+    assert_delivers(&server, "ada@example.com").await;
     let plain = "SELECT count(*) FILTER (WHERE NOT s.ssl) || ' of ' || (count(*) > 0)
         FROM pg_stat_activity a JOIN pg_stat_ssl s USING (pid) WHERE a.application_name = 'waxwing'";
     assert_eq!(cluster.run("encrypted", plain), "0 of true", "every session is encrypted");

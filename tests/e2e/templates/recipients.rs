@@ -8,7 +8,7 @@ use waxwing_dns::DnsServer;
 use waxwing_mx::{Behaviour, MxServer, Received};
 use waxwing_tests::{Account, Answer, Launch, Server, name_server};
 
-use crate::fixture::{Database, change};
+use crate::fixture::{Database, change, smarthosts};
 
 const PATIENCE: Duration = Duration::from_secs(40);
 const ADDRESS: &str = "Ada@recipient.example";
@@ -25,14 +25,10 @@ struct Lab {
 impl Lab {
     async fn new() -> Self {
         let (dns, smarthost) = (name_server().await, MxServer::start(Behaviour::new()));
-        let smarthosts = format!(
-            "[{{ name = \"post\", host = \"127.0.0.1\", port = {}, security = \"none\" }}]",
-            smarthost.address().port()
-        );
         let launch = Launch::asking(&dns).with("delivery", "route", "smarthost").with(
             "delivery",
             "smarthosts",
-            &smarthosts,
+            &smarthosts(&smarthost),
         );
         let server = Server::start(launch);
         let account = server.open_account("pro", 100);

@@ -7,7 +7,7 @@ use super::{Setup, Template};
 /// Of several servers on one PostgreSQL.
 #[derive(Debug, Arguments)]
 pub struct NodesArgs {
-    /// How many servers send at one time; one step for each number
+    /// How many servers send at one time; each number is measured apart
     #[arg(long, value_delimiter = ',', default_value = "1,2,3",
         value_parser = clap::value_parser!(u32).range(1..=8))]
     pub nodes: Vec<u32>,

@@ -4,8 +4,8 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use super::{DUE, LANES, LEASE, MAX_LANES, MAX_LEASES, NOW, filled};
-use crate::postgres::Database;
+use super::{DUE, LANES, LEASE, MAX_LANES, MAX_LEASES, NOW};
+use crate::postgres::{Database, filled};
 
 /// The lanes, and the messages, of a lease.
 const STARTS: &str = "

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use super::{BATCH, BODY, COUNTS, OTHER_ROWS, Times};
-use crate::postgres::Database;
+use crate::postgres::{Database, filled};
 
 /// Messages of the last weeks, as [`super::fill`] writes them.
 pub async fn fill(database: &Database, messages: u32) -> io::Result<()> {
@@ -28,18 +28,12 @@ pub async fn fill(database: &Database, messages: u32) -> io::Result<()> {
     for statement in COUNTS {
         database.ask(&for_server(statement)).await?;
     }
+    let values = [("rows", i64::from(OTHER_ROWS)), ("now", now)];
     for statement in OTHERS {
-        database.ask(&filled(statement, &[("rows", OTHER_ROWS.into()), ("now", now)])).await?;
+        database.ask(&filled(statement, &values)).await?;
     }
     // Autovacuum would come to it within a minute.
     database.ask("VACUUM ANALYZE").await.map(|_| ())
-}
-
-/// A text with `{name}` in it, filled in with numbers.
-fn filled(text: &str, values: &[(&str, i64)]) -> String {
-    values.iter().fold(text.to_owned(), |text, (name, value)| {
-        text.replace(&format!("{{{name}}}"), &value.to_string())
-    })
 }
 
 /// The statements of counts are the same, but that an upsert names its keys and the row that is there.

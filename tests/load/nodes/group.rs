@@ -6,7 +6,7 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use crate::postgres::Database;
+use crate::postgres::{Database, filled};
 
 /// What is written, in the language of `pgbench`.
 const SCRIPT: &str = include_str!("group.sql");
@@ -60,9 +60,7 @@ impl Sample {
             ("accounts", self.accounts.to_string()),
             ("body", digits(self.body_bytes)),
         ];
-        values.iter().fold(SCRIPT.to_owned(), |script, (name, value)| {
-            script.replace(&format!("{{{name}}}"), value)
-        })
+        filled(SCRIPT, &values)
     }
 
     pub fn to_json(&self) -> Value {

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::{Cluster, USER, binaries};
 
-/// What production has: what was acknowledged is on the disk. The memory is that of a small server.
+/// Settings as in production: what PostgreSQL has acknowledged is on the disk. `shared_buffers` suits a small machine.
 const DURABLE: [&str; 10] = [
     "-c",
     "fsync=on",
