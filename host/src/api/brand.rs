@@ -45,8 +45,8 @@ pub async fn change(
         body::json_of(scope, AccountScope::share_owner, &api, request).await?;
     let (changes, warnings) = changes(&body)?;
     let (store, now) = (&api.store, api.clock.now());
-    let changed = management::brand::change(store, scope.account, &changes, now).await;
-    let (kept, act) = changed.map_err(|error| store_refused(&error))?;
+    let done = management::brand::change(store, scope.account, &changes, now).await;
+    let (kept, act) = done.map_err(|error| store_refused(&error))?;
     request_context::note_act(act);
     let mut brand = Brand::from(&kept);
     brand.warnings = warnings;
