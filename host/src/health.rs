@@ -34,8 +34,8 @@ pub use finding::{CheckName, Finding, Report, Scope, State, Verdict};
 pub use names::{addresses_of, pointer};
 pub use turns::Turn;
 pub use world::{
-    CertificateView, Egress, HealthSettings, Listener, Live, Naming, Renewal, ServerView, Tell,
-    World,
+    CertificateView, Egress, HealthSettings, Listener, Live, Naming, ReloadableSettings, Renewal,
+    ServerView, Tell, World,
 };
 
 /// For one check.
@@ -57,7 +57,7 @@ pub struct Health {
     /// Held while a run is made.
     running: tokio::sync::Mutex<()>,
     seen: Mutex<Seen>,
-    /// A run was made that somebody asked for.
+    /// A run was made that somebody asked for, or the settings were replaced.
     asked: Notify,
 }
 
@@ -125,7 +125,18 @@ impl Health {
         self.run(Occasion::Regular).await;
     }
 
-    /// Waits until somebody has asked for a run, which may have turned something.
+    /// The settings that a reload replaces, as they are now.
+    pub fn settings(&self) -> Arc<ReloadableSettings> {
+        self.world.reloadable.load_full()
+    }
+
+    /// Replaces the settings: the next run is made by them, and the pause before it is counted anew.
+    pub fn replace(&self, settings: ReloadableSettings) {
+        self.world.reloadable.store(Arc::new(settings));
+        self.asked.notify_one();
+    }
+
+    /// Waits until somebody has asked for a run, which may have turned something, or until the settings are replaced.
     pub async fn asked(&self) {
         self.asked.notified().await;
     }
@@ -138,7 +149,7 @@ impl Health {
             return FIRST_RUN;
         }
         let is_open = CheckName::ALL.into_iter().any(|it| seen.turns.is_open(it));
-        let every = self.world.settings.every;
+        let every = self.settings().every;
         if is_open { every.min(CONFIRMING_RUN) } else { every }
     }
 

@@ -9,9 +9,10 @@ use tokio::net::TcpStream;
 use waxwing_tests::{Account, Launch, Server, until, until_async};
 
 use crate::fixture::message;
+use crate::health::{checked_with, finding};
 
 const SOON: Duration = Duration::from_secs(30);
-const BEGINNING: &str = "[inbox]\nsmtp_listen = \"127.0.0.1:0\"\n\
+const BEGINNING: &str = "[inbox]\nsmtp_listen = \"127.0.0.1:0\"\n[health]\ndkim_key_days = 365\n\
                          [limits]\nsends_per_second = 1\nsend_burst = 1000\nbody_bytes = 10000\n\
                          header_seconds = 600\n";
 const READ: &str = "configuration reloaded";
@@ -111,6 +112,22 @@ async fn levels_by_module_hold_at_once_for_what_is_logged_from_then_on() {
         server.log().get(quiet..)?.contains("\"request\"").then_some(())
     })
     .await;
+}
+
+#[tokio::test]
+async fn the_health_checks_follow_their_settings_at_once() {
+    let (server, account) = server();
+    let (_id, operator) = server.make_key(&account.id, &["--scope", "operator"]);
+    let key_ages = async || {
+        let report = checked_with(&server, &operator).await;
+        finding(&report, "key_ages")["what"].as_str().map(str::to_owned)
+    };
+    let before = key_ages().await.expect("a finding");
+    assert!(before.contains("365 days"), "{before}");
+    let changed = change(&server, &[("dkim_key_days = 365", "dkim_key_days = 0")]);
+    assert_eq!(logged(&server, changed, READ)["keys"], "health.dkim_key_days");
+    let after = key_ages().await.expect("a finding");
+    assert!(after.contains("dkim_key_days is 0"), "{after}");
 }
 
 #[tokio::test]

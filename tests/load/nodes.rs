@@ -80,7 +80,7 @@ pub async fn measure(args: &NodesArgs) -> io::Result<Value> {
     Ok(json!({
         "protocol": "nodes",
         "template": args.template.as_str(),
-        "connections": args.connections,
+        "connectionsOfEach": args.connections,
         "sends": args.sends,
         "rounds": args.rounds,
         "postgres": settings,

@@ -102,8 +102,8 @@ impl Config {
         telemetry: Telemetry { otlp_endpoint }
     }
 
-    /// This configuration with what a running server takes of another one: the limits of both listeners,
-    /// the routes, and what is logged.
+    /// This configuration with what a running server takes of another one: the limits of both listeners, the routes, the
+    /// health checks, and what is logged.
     #[must_use]
     pub fn reloaded_from(&self, new: &Self) -> Self {
         let new = new.clone();
@@ -134,6 +134,7 @@ impl Config {
                 messages_per_minute: new.delivery.messages_per_minute,
                 ..self.delivery.clone()
             },
+            health: new.health,
             log: Log { filter: new.log.filter, ..self.log },
             ..self.clone()
         }

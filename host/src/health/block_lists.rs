@@ -25,13 +25,13 @@ enum Listing {
 
 /// Asks each list for each address.
 pub async fn block_lists(world: &World) -> Verdict {
-    let settings = &world.settings;
+    let settings = world.reloadable.load_full();
     if settings.block_lists.is_empty() {
         return Verdict::not_checked("No list is named: [health] block_lists is empty.");
     }
     let addresses = match sending_addresses(world).await {
         Ok(addresses) => addresses,
-        Err(unknown) => return unknown.verdict(&settings.hostname),
+        Err(unknown) => return unknown.verdict(&world.settings.hostname),
     };
     let pairs = addresses
         .iter()
@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
     use crate::health::finding::State;
-    use crate::health::tests::{ADDRESS, HOST, world};
+    use crate::health::tests::{ADDRESS, HOST, reload, world};
 
     const LISTED: &str = "7.1.9.5.bl.example";
 
@@ -151,7 +151,7 @@ mod tests {
     async fn an_answer_that_is_no_listing_is_not_taken_for_one() {
         let dns = DnsServer::start().await;
         dns.ip(HOST, ADDRESS.into());
-        let mut world = world(&dns);
+        let world = world(&dns);
         for address in ["127.255.255.254", "192.0.2.80"] {
             dns.remove_all(LISTED);
             dns.ip(LISTED, address.parse().expect("an address"));
@@ -167,7 +167,7 @@ mod tests {
             dns.fault(LISTED, fault);
             assert_eq!(block_lists(&world).await.state, State::NotChecked, "{fault:?}");
         }
-        world.settings.block_lists.push("other.example".to_owned());
+        reload(&world, |it| it.block_lists.push("other.example".to_owned()));
         let half = block_lists(&world).await;
         assert!(half.state == State::Ok && half.what.contains("No answer: bl.example"), "{half:?}");
     }

@@ -125,9 +125,10 @@ pub async fn port_25(world: &World) -> Verdict {
     let Egress::Direct { port } = world.egress.now() else {
         return Verdict::not_checked("No mail leaves this server for mail exchangers.");
     };
-    let Some(domain) = &world.settings.port_25_domain else {
+    let settings = world.reloadable.load_full();
+    let Some(domain) = &settings.port_25_domain else {
         return Verdict::not_checked(
-            "No domain is named whose mail exchanger could be tried: set [health] port_25_domain, and restart the server.",
+            "No domain is named whose mail exchanger could be tried: set [health] port_25_domain, and reload the server.",
         );
     };
     let addresses = match exchangers(world, domain).await {
@@ -198,7 +199,7 @@ mod tests {
 
     use super::*;
     use crate::health::finding::State;
-    use crate::health::tests::{NOW, world};
+    use crate::health::tests::{NOW, reload, world};
     use crate::health::world::Tell;
 
     #[test]
@@ -277,8 +278,7 @@ mod tests {
         let mut world = world(&dns);
         let unnamed = port_25(&world).await;
         assert_eq!(unnamed.state, State::NotChecked, "no domain is named");
-        assert!(unnamed.what.contains("restart the server"), "a reload leaves [health] as it is");
-        world.settings.port_25_domain = Some("probe.example".to_owned());
+        reload(&world, |it| it.port_25_domain = Some("probe.example".to_owned()));
         let port = mx.address().port();
         world.egress = Tell::new(move || Egress::Direct { port });
         let reached = port_25(&world).await;

@@ -233,7 +233,7 @@ pub async fn sender_domains(live: &Live) -> Verdict {
 
 /// Whether DKIM keys are older than they should be.
 pub async fn key_ages(world: &World, live: &Live) -> Verdict {
-    let Some(age) = world.settings.dkim_key_age else {
+    let Some(age) = world.reloadable.load().dkim_key_age else {
         return Verdict::not_checked("[health] dkim_key_days is 0: no key is too old.");
     };
     let now = world.clock.now();

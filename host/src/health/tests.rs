@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use arc_swap::ArcSwap;
 use waxwing_dns::DnsServer;
 
 use super::*;
@@ -49,17 +50,27 @@ pub fn world(dns: &DnsServer) -> World {
             data_dir: PathBuf::from("/"),
             secrets: Vec::new(),
             private_key: None,
+            backup_every: None,
+        },
+        reloadable: ArcSwap::from_pointee(ReloadableSettings {
             block_lists: vec!["bl.example".to_owned()],
             port_25_domain: None,
             time_server: None,
             dkim_key_age: None,
-            backup_every: None,
             every: Duration::from_mins(10),
-        },
+            notify: Vec::new(),
+        }),
         egress: Tell::new(|| Egress::Direct { port: 25 }),
         certificate: Tell::new(|| CertificateView::NotNeeded),
         server: ServerView::Stopped("No server runs here.".to_owned()),
     }
+}
+
+/// Replaces settings as a reload does.
+pub fn reload(world: &World, change: impl FnOnce(&mut ReloadableSettings)) {
+    let mut settings = (*world.reloadable.load_full()).clone();
+    change(&mut settings);
+    world.reloadable.store(Arc::new(settings));
 }
 
 fn state(report: &Report, check: CheckName) -> State {

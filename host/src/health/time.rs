@@ -43,9 +43,10 @@ enum NoTime {
 
 /// Compares the clock with that of the time server that the configuration names.
 pub async fn clock(world: &World) -> Verdict {
-    let Some((host, port)) = &world.settings.time_server else {
+    let settings = world.reloadable.load_full();
+    let Some((host, port)) = &settings.time_server else {
         return Verdict::not_checked(
-            "No time server is named to compare the clock with: set [health] time_server.",
+            "No time server is named to compare the clock with: set [health] time_server, and reload the server.",
         );
     };
     match offset(&world.resolver, &world.clock, (host, *port)).await {

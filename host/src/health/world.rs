@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
+
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::routing::mx::StsPolicyFetcher;
 use crate::dns::Resolver;
+use crate::message::address::EmailAddress;
 use crate::plugin::Plugins;
 use crate::store::Store;
 
@@ -20,12 +23,13 @@ pub struct World {
     /// Reads the MTA-STS policy of the host of return paths.
     pub policies: StsPolicyFetcher,
     pub settings: HealthSettings,
+    pub reloadable: ArcSwap<ReloadableSettings>,
     pub egress: Tell<Egress>,
     pub certificate: Tell<CertificateView>,
     pub server: ServerView,
 }
 
-/// The settings that the checks depend on.
+/// The settings that the checks depend on, and that hold until the server ends.
 #[derive(Debug)]
 pub struct HealthSettings {
     /// The name in EHLO.
@@ -41,16 +45,23 @@ pub struct HealthSettings {
     pub secrets: Vec<PathBuf>,
     /// The key of the certificate that the configuration names, which a group may read.
     pub private_key: Option<PathBuf>,
+    /// From one backup to the next, where the server takes them by itself.
+    pub backup_every: Option<Duration>,
+}
+
+/// The settings that a reload replaces: those of `[health]`.
+#[derive(Debug, Clone)]
+pub struct ReloadableSettings {
     pub block_lists: Vec<String>,
     pub port_25_domain: Option<String>,
     /// Host and port.
     pub time_server: Option<(String, u16)>,
     /// From this age on a DKIM key is old; none for never.
     pub dkim_key_age: Option<Duration>,
-    /// From one backup to the next, where the server takes them by itself.
-    pub backup_every: Option<Duration>,
     /// Between two runs.
     pub every: Duration,
+    /// Who gets an e-mail when a check turns.
+    pub notify: Vec<EmailAddress>,
 }
 
 /// Where mail goes that leaves this server.

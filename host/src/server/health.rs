@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -23,10 +24,9 @@ use crate::delivery::shaping::admission::{AdmissionControl, RoutingTable};
 use crate::delivery::smtp::TlsClient;
 use crate::dns::Reach;
 use crate::health::{
-    CertificateView, Egress, Finding, Health, HealthSettings, Listener, Live, Naming, Renewal,
-    Scope, ServerView, State, Tell, Turn, World,
+    CertificateView, Egress, Finding, Health, HealthSettings, Listener, Live, Naming,
+    ReloadableSettings, Renewal, Scope, ServerView, State, Tell, Turn, World,
 };
-use crate::message::address::EmailAddress;
 use crate::nodes::{Job, Membership, Share};
 use crate::plugin::Plugins;
 use crate::store::{EventKind, Store, StoreError};
@@ -114,7 +114,7 @@ fn world(
     certificate: Tell<CertificateView>,
     server: ServerView,
 ) -> Result<World, DeliverySetupError> {
-    let (delivery, health, backup) = (&config.delivery, &config.health, &config.backup);
+    let (delivery, backup) = (&config.delivery, &config.backup);
     // Lookups of its own: a check waits for no domain's and no delivery's.
     let resolver = resolver(config, &clock)?;
     let tls = TlsClient::new(delivery.ca_file.as_deref())?;
@@ -134,14 +134,24 @@ fn world(
         data_dir: config.store.data_dir.clone(),
         secrets: DataDir::unopened(&config.store).secrets(),
         private_key: config.smtp.private_key.clone(),
+        backup_every: backup.to.is_some().then(|| Duration::from_secs(backup.every_s)),
+    };
+    let reloadable = ArcSwap::from_pointee(reloadable(config));
+    Ok(World { clock, resolver, policies, settings, reloadable, egress, certificate, server })
+}
+
+/// The settings of a configuration that a reload replaces.
+#[must_use]
+pub fn reloadable(config: &Config) -> ReloadableSettings {
+    let health = &config.health;
+    ReloadableSettings {
         block_lists: health.block_lists.iter().map(|it| it.as_str().to_owned()).collect(),
         port_25_domain: health.port_25_domain.as_ref().map(|it| it.as_str().to_owned()),
         time_server: health.time_server.as_ref().map(|it| (it.host.clone(), it.port)),
         dkim_key_age: health.dkim_key_age(),
-        backup_every: backup.to.is_some().then(|| Duration::from_secs(backup.every_s)),
         every: health.every(),
-    };
-    Ok(World { clock, resolver, policies, settings, egress, certificate, server })
+        notify: health.notify.clone(),
+    }
 }
 
 /// The name in EHLO, and whether the configuration says it.
@@ -172,7 +182,6 @@ fn egress(table: &RoutingTable) -> Egress {
 pub struct Alerts {
     pub api: Api,
     pub hostname: String,
-    pub notify: Vec<EmailAddress>,
     /// The name of this node.
     pub node: String,
     pub membership: Arc<Membership>,
@@ -253,7 +262,7 @@ impl Alerts {
     async fn mail(&self, turn: Turn, finding: &Finding) {
         let url = self.api.people_url.as_deref();
         let (subject, text) = letter(turn, finding, (&self.hostname, self.shown_node()), url);
-        for to in &self.notify {
+        for to in &self.api.health.settings().notify {
             let letter = SystemEmail::Health { subject: &subject, text: &text };
             if let Err(error) = self.api.mail(to, &letter).await {
                 let check = finding.check.as_str();

@@ -1,13 +1,15 @@
-//! Reload on SIGHUP: limits, routes and the filter of the log are replaced without a restart. The log names the keys that
+//! Reload on SIGHUP: limits, routes, health checks and the filter of the log are replaced without a restart. The log names the keys that
 //! wait for a restart, so that nobody believes that they hold already.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::delivery::routes::{PasswordFileError, RouteReloader, RoutesChange};
 use super::descriptors;
+use super::health::reloadable;
 use super::limits::LiveLimits;
 use super::settings::settings;
 use crate::config::Config;
+use crate::health::Health;
 use crate::management::settings::Settings;
 use crate::telemetry::logs;
 
@@ -16,6 +18,7 @@ use crate::telemetry::logs;
 pub struct Reloader {
     limits: LiveLimits,
     routes: RouteReloader,
+    health: Arc<Health>,
     running: Mutex<Config>,
     /// What the operator's pages show of it.
     shown: Settings,
@@ -33,13 +36,12 @@ impl Reloader {
     /// Of a server that was started with this configuration.
     #[must_use]
     pub fn new(
-        limits: LiveLimits,
-        routes: RouteReloader,
+        (limits, routes, health): (LiveLimits, RouteReloader, Arc<Health>),
         config: &Config,
         shown: Settings,
     ) -> Self {
         shown.replace(settings(config));
-        Self { limits, routes, running: Mutex::new(config.clone()), shown }
+        Self { limits, routes, health, running: Mutex::new(config.clone()), shown }
     }
 
     /// Applies what a running server can change, and logs which keys that are. Routes that cannot be used
@@ -60,6 +62,9 @@ impl Reloader {
         // Also where the keys are the same: passwords stand in files of their own.
         self.routes.apply(&next, RoutesChange::between(&running.delivery, &next.delivery))?;
         self.limits.apply(&descriptors::fit(&next));
+        if running.health != next.health {
+            self.health.replace(reloadable(&next));
+        }
         logs::filter(&next.log.filter);
         self.shown.replace(settings(&next));
         *running = next;

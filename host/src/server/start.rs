@@ -252,6 +252,7 @@ async fn start_parts(
             listeners: bound_listeners(&bound, submission),
         },
     )?;
+    let health = Arc::new(health);
     let api = Api::from(ApiParts {
         journey: Arc::clone(&journey),
         proxies: proxies(config),
@@ -275,13 +276,12 @@ async fn start_parts(
         bodies: limits.bodies.clone(),
         lists: Arc::clone(&limits.lists),
         readiness: Arc::clone(&readiness),
-        health: Arc::new(health),
+        health: Arc::clone(&health),
         metrics,
     });
     let alerts = health::Alerts {
         api: api.clone(),
         hostname: smtp::hostname(&config.smtp).as_str().to_owned(),
-        notify: config.health.notify.clone(),
         node: node.name().to_owned(),
         membership: Arc::clone(membership),
     };
@@ -326,7 +326,7 @@ async fn start_parts(
         readiness,
         drain: Duration::from_secs(config.http.drain_seconds),
         core_drain: core_drain(config),
-        reloader: Reloader::new(limits, routes, configured, settings),
+        reloader: Reloader::new((limits, routes, health), configured, settings),
         node: running_node,
         _lock: lock,
     })

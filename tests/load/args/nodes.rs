@@ -23,7 +23,7 @@ pub struct NodesArgs {
     /// Sends of one round, over all of the servers
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=100_000))]
     pub sends: u32,
-    /// Connections over all of the servers, each with one request under way
+    /// Connections to each server, each with one request under way: more servers have more clients, so that groups stay as large
     #[arg(long, default_value_t = 96, value_parser = clap::value_parser!(u32).range(8..=1_000))]
     pub connections: u32,
     /// Rounds; each figure is their median

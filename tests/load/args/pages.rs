@@ -9,7 +9,7 @@ use super::Setup;
 pub struct PagesArgs {
     /// Messages of the account, written straight into its database
     #[arg(long, default_value_t = 1_000_000,
-        value_parser = clap::value_parser!(u32).range(100..=2_000_000))]
+        value_parser = clap::value_parser!(u32).range(100..=20_000_000))]
     pub messages: u32,
     /// Requests of each page
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000))]

@@ -81,7 +81,7 @@ impl Servers {
         self.running.first().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Sends to the first so many of them at one time, over so many connections, so many messages in all.
+    /// Sends to the first so many of them at one time, each over so many connections; the messages are counted over all.
     pub async fn round(
         &self,
         servers: u32,
@@ -91,7 +91,7 @@ impl Servers {
         let of_round = || self.running.iter().take(servers as usize);
         let pids: Vec<u32> = of_round().map(|it| it.pid).collect();
         let all: Vec<u32> = pids.iter().copied().chain([self.database]).collect();
-        let (connections, each) = ((connections / servers).max(1), sends / servers);
+        let each = sends / servers;
         let sends = u64::from(each) * u64::from(servers);
         let before = [process::cpu(&pids)?, process::cpu(&[self.database])?, process::own_cpu()?];
         let (written_before, commits_before) =
