@@ -72,14 +72,8 @@ fn the_package_holds_what_a_service_needs() {
         "usr/bin/waxwing",
         "usr/lib/systemd/system/waxwing.service",
         "usr/share/bash-completion/completions/waxwing",
-        "usr/share/doc/waxwing/API.md",
-        "usr/share/doc/waxwing/CONFIGURATION.md",
-        "usr/share/doc/waxwing/LOGS.md",
-        "usr/share/doc/waxwing/METRICS.md",
-        "usr/share/doc/waxwing/OPERATING.md",
-        "usr/share/doc/waxwing/POSTGRESQL.md",
         "usr/share/doc/waxwing/copyright",
-        "usr/share/doc/waxwing/waxwing.toml",
+        "usr/share/doc/waxwing/host/packaging/waxwing.toml",
         "usr/share/fish/vendor_completions.d/waxwing.fish",
         "usr/share/man/man1/waxwing.1.gz",
         "usr/share/man/man1/waxwing-queue-why.1.gz",
@@ -95,6 +89,29 @@ fn the_package_holds_what_a_service_needs() {
     let owned = succeeds(Command::new("dpkg-deb").arg("--contents").arg(package));
     assert!(owned.lines().all(|line| line.contains(" root/root ")), "{owned}");
     the_unit_is_sound_and_tight(&root);
+    let documents = [
+        "API",
+        "BOUNDS",
+        "CONFIGURATION",
+        "LOGS",
+        "METRICS",
+        "OPERATING",
+        "POSTGRESQL",
+        "TRACES",
+    ];
+    for document in documents {
+        links_lead_on(&root.join(format!("usr/share/doc/waxwing/host/{document}.md")));
+    }
+}
+
+/// Every link of an installed document to another file leads to an installed one.
+fn links_lead_on(document: &Path) {
+    let text = fs::read_to_string(document).expect("the document is installed");
+    let folder = document.parent().expect("a folder");
+    let targets = text.split("](").skip(1).filter_map(|it| it.split([')', '#']).next());
+    for target in targets.filter(|it| !it.is_empty() && !it.contains("://")) {
+        assert!(folder.join(target).exists(), "{target} of {}", document.display());
+    }
 }
 
 /// Runs a script of the package with programs that only note how they are called; a call of `failing` fails. Answers

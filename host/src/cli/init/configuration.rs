@@ -9,7 +9,7 @@ use crate::config::NameServer;
 
 const HEAD: &str = "\
 # Waxwing, as `waxwing init` has written it. `waxwing check --config FILE` says what is wrong with it. Every key, its
-# default and what it means: CONFIGURATION.md, which the package puts into /usr/share/doc/waxwing.
+# default and what it means: CONFIGURATION.md, in /usr/share/doc/waxwing/host of the package.
 ";
 
 /// The whole file.

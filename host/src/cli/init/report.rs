@@ -18,7 +18,7 @@ const NEXT: &str = "  systemctl enable --now waxwing
 Then open the set-up link that `journalctl -u waxwing` shows, or make an account and a sender domain:
   waxwing account create --help
   waxwing domain add --help
-\"First use\" in OPERATING.md, which the package puts into /usr/share/doc/waxwing, has every step.";
+\"First use\" in OPERATING.md, in /usr/share/doc/waxwing/host of the package, has every step.";
 
 /// After the configuration was written.
 pub fn written(
