@@ -56,8 +56,7 @@ pub async fn restore(
 ) -> Result<Restored, RestoreError> {
     // Without a slash at its end, behind which a further name would lead into it.
     let data_dir = data_dir.components().as_path();
-    // Held to the end, so that no server starts on a directory that is being moved.
-    let _lock = check(data_dir, existing)?;
+    let lock = check(data_dir, existing)?;
     let parent = directory::of_file(data_dir);
     std::fs::create_dir_all(parent).map_err(at(parent))?;
     // On the same disk, so that one rename gives the name.
@@ -72,15 +71,36 @@ pub async fn restore(
     };
     let restored = DataDir::open(&unpacked)?;
     Store::check(&Place::File(restored.database()?)).await?;
-    let moved_to = move_aside(data_dir, now)?;
-    if let Err(source) = std::fs::rename(&unpacked, data_dir) {
+    let moved_to = put_in_place(&unpacked, data_dir, (existing, lock), now)?;
+    sync(parent)?;
+    Ok(Restored { backup, manifest, moved_to })
+}
+
+/// Gives what was unpacked the name of the data directory. Answers where the directory went that was there.
+fn put_in_place(
+    unpacked: &Path,
+    data_dir: &Path,
+    (existing, lock): (Existing, Option<Lock>),
+    now: Timestamp,
+) -> Result<Option<PathBuf>, RestoreError> {
+    // Held to the end, so that no server starts on a directory that is being moved. Where there was none to lock, a server
+    // may have started while the backup was unpacked.
+    let _lock = match lock {
+        Some(lock) => Some(lock),
+        None => check(data_dir, existing)?,
+    };
+    let moved_to = match existing {
+        Existing::Refuse => None,
+        Existing::MoveAside => move_aside(data_dir, now)?,
+    };
+    // It fails where the directory has got files since then.
+    if let Err(source) = std::fs::rename(unpacked, data_dir) {
         if let Some(aside) = &moved_to {
             std::fs::rename(aside, data_dir).map_err(at(aside))?;
         }
         return Err(RestoreError::Io { path: data_dir.to_owned(), source });
     }
-    sync(parent)?;
-    Ok(Restored { backup, manifest, moved_to })
+    Ok(moved_to)
 }
 
 /// Takes a directory that is there, where nothing speaks against replacing it.

@@ -73,6 +73,25 @@ async fn a_directory_in_use_is_refused_and_one_with_files_is_never_changed() {
     assert!(aside.join("waxwing.db").is_file() && home.path().join("data/waxwing.db").is_file());
 }
 
+#[test]
+fn a_server_that_starts_during_a_restore_keeps_its_directory() {
+    let home = tempfile::tempdir().expect("a directory");
+    let [unpacked, place] = ["unpacked", "data"].map(|it| home.path().join(it));
+    std::fs::create_dir(&unpacked).expect("made");
+    for existing in [Existing::Refuse, Existing::MoveAside] {
+        let looked = check(&place, existing).expect("nothing is there yet");
+        assert!(looked.is_none());
+        let server = DataDir::open(&place).expect("opened").lock().expect("free");
+        let refused = put_in_place(&unpacked, &place, (existing, looked), NOW);
+        let refused = refused.expect_err("a server runs");
+        assert!(matches!(refused, RestoreError::DataDir(DataDirError::Locked { .. })), "{refused}");
+        drop(server);
+        std::fs::remove_dir_all(&place).expect("removed");
+    }
+    put_in_place(&unpacked, &place, (Existing::Refuse, None), NOW).expect("nobody has it");
+    assert!(place.is_dir());
+}
+
 #[tokio::test]
 async fn a_truncated_backup_makes_no_directory() {
     let (home, identity) = backed_up().await;
