@@ -211,7 +211,9 @@ impl Health {
         let pace = pace(check).filter(|_| occasion == Occasion::Regular)?;
         let seen = self.seen();
         let last = seen.report.as_ref()?.of(check)?;
-        let is_fresh = last.checked_at.until(self.world.clock.now()) < pace;
+        let now = self.world.clock.now();
+        // A finding of the future was made by a clock that was ahead: it says nothing of how old it is.
+        let is_fresh = last.checked_at <= now && last.checked_at.until(now) < pace;
         (is_fresh && !seen.turns.is_open(check)).then(|| last.clone())
     }
 

@@ -2,15 +2,17 @@
 
 use std::net::Ipv4Addr;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use waxwing_dns::DnsServer;
-use waxwing_tests::{Launch, Mail, Posted, Receiver, Server};
+use waxwing_tests::{Launch, Mail, Posted, Receiver, Server, until};
 use waxwing_tools::Need;
 
 use crate::dashboard::Browser;
 
+const SOON: Duration = Duration::from_secs(30);
 const HOST: &str = "mail.waxwing.example";
 /// A public address, which only the test's own name server knows.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(5, 9, 1, 7);
@@ -152,6 +154,30 @@ async fn an_alert_comes_once_when_a_check_turns_and_once_when_it_is_over() {
     assert_eq!((&data[0]["state"], &data[1]["state"]), (&json!("failing"), &json!("ok")));
     assert!(data[0]["todo"].is_string() && data[0]["why"].is_string(), "{data:?}");
     let mails = server.wait_for("the last", |all| about(all, "is failing no more") == 1).await;
+    assert_eq!(about(&mails, "is failing"), 1, "each turn is told once");
+}
+
+#[tokio::test]
+async fn an_alert_that_could_not_be_mailed_is_mailed_when_it_can_be() {
+    let dns = names().await;
+    let mut server = Server::dev();
+    let (_, mail_key) = server.make_key(&server.dev_account().id, &["--scope", "send"]);
+    let launch = direct(&dns)
+        .with("people", "url", "https://mail.test")
+        .with("people", "mail_key", &mail_key)
+        .with("health", "notify", "[\"ops@example.com\"]");
+    server.restart_as(launch);
+    server.cli(&["maintenance", "on", "--reason", "the disk is replaced"]);
+    dns.ip(LISTED, Ipv4Addr::new(127, 0, 0, 2).into());
+    checked(&server).await;
+    checked(&server).await;
+    let refused = "the e-mail about a health check was not sent; it is tried again";
+    until(refused, SOON, || server.log().contains(refused).then_some(()));
+    server.cli(&["maintenance", "off"]);
+    checked(&server).await;
+    server.wait_for("the mail", |mails| about(mails, "is failing") == 1).await;
+    checked(&server).await;
+    let mails = server.inbox().await;
     assert_eq!(about(&mails, "is failing"), 1, "each turn is told once");
 }
 

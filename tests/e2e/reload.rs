@@ -1,12 +1,14 @@
 //! A hang-up: limits are exchanged under the running server, and what is not is named in its log.
 
 use std::fs;
+use std::io::BufRead as _;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
-use waxwing_tests::{Account, Launch, Server, until, until_async};
+use waxwing_tests::{Account, Launch, Server, until, until_async, waxwing};
 
 use crate::fixture::message;
 use crate::health::{checked_with, finding};
@@ -114,6 +116,36 @@ async fn levels_by_module_hold_at_once_for_what_is_logged_from_then_on() {
     .await;
 }
 
+#[test]
+fn a_hang_up_during_the_start_ends_no_server() {
+    let home = tempfile::tempdir().expect("a folder");
+    let mut dev = waxwing();
+    dev.args(["dev", "--json", "--http", "127.0.0.1:0", "--inbox-smtp", "127.0.0.1:0", "--data-dir"]);
+    dev.arg(home.path().join("data")).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = dev.spawn().expect("the binary runs");
+    let output = child.stdout.take().expect("it is a pipe");
+    let started = std::thread::spawn(move || {
+        let mut line = String::new();
+        std::io::BufReader::new(output).read_line(&mut line).map(|_| line)
+    });
+    // It listens to signals before it reads a line of its configuration, and after the loader has ended.
+    let is_listening = || {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+        let caught = status.lines().find_map(|it| it.strip_prefix("SigCgt:"))?;
+        (u64::from_str_radix(caught.trim(), 16).ok()? & 1 == 1).then_some(())
+    };
+    until("SIGHUP is caught", SOON, is_listening);
+    let hang_up = format!("kill -HUP {}", child.id());
+    while !started.is_finished() {
+        let sent = Command::new("sh").args(["-c", &hang_up]).status().expect("sh runs");
+        assert!(sent.success(), "the server runs");
+    }
+    let line = started.join().expect("no panic").expect("read");
+    assert!(line.contains("\"http\""), "it listens: {line}");
+    child.kill().expect("it runs");
+    child.wait().expect("it has ended");
+}
+
 #[tokio::test]
 async fn the_health_checks_follow_their_settings_at_once() {
     let (server, account) = server();
@@ -128,6 +160,24 @@ async fn the_health_checks_follow_their_settings_at_once() {
     assert_eq!(logged(&server, changed, READ)["keys"], "health.dkim_key_days");
     let after = key_ages().await.expect("a finding");
     assert!(after.contains("dkim_key_days is 0"), "{after}");
+}
+
+#[tokio::test]
+async fn a_file_that_was_emptied_changes_nothing() {
+    let (server, account) = server();
+    let file = server.scratch("waxwing.toml");
+    let text = fs::read_to_string(&file).expect("the file");
+    let before = server.log().len();
+    fs::write(&file, "# being written\n").expect("written");
+    server.signal("HUP");
+    let line = logged(&server, before, BROKEN);
+    let error = line["error"].as_str().expect("an error");
+    assert!(error.contains("has no settings any more"), "{error}");
+    assert_eq!(send(&server, &account).await, (201, Some("1000".to_owned())));
+    fs::write(&file, text).expect("written");
+    let before = server.log().len();
+    server.signal("HUP");
+    assert_eq!(logged(&server, before, READ)["level"], "INFO");
 }
 
 #[tokio::test]

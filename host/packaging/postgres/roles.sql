@@ -11,7 +11,7 @@
 -- Makes the tables and migrates them. Whoever upgrades uses this role; no server does.
 CREATE ROLE waxwing_owner LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE;
 -- In store.url of the servers: reads and writes rows. It owns nothing, so it can neither change a table nor switch off a
--- trigger: the ledger and the audit log stay append-only for it.
+-- trigger: the audit log stays append-only for it, and so does the ledger, but for accounts in the state `deleting`.
 CREATE ROLE waxwing_serve LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE;
 
 CREATE DATABASE :"database" OWNER waxwing_owner ENCODING 'UTF8' TEMPLATE template0;

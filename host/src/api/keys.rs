@@ -210,9 +210,11 @@ fn refused(error: KeyError) -> Problem {
         KeyError::Exceeds(_) | KeyError::OperatorsOnly | KeyError::Role(_) => {
             Refusal::Forbidden { message: text, retry_after_s: None }.into()
         }
-        KeyError::OwnKey | KeyError::OfDashboard | KeyError::Deactivated | KeyError::TooMany => {
-            conflict(text)
-        }
+        KeyError::OwnKey
+        | KeyError::OfDashboard
+        | KeyError::Deactivated
+        | KeyError::BeingDeleted
+        | KeyError::TooMany => conflict(text),
         KeyError::Missing(_) => Problem::new(Code::NotFound, text),
         KeyError::Store(error) => store_refused(&error),
     }

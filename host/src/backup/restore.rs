@@ -9,7 +9,7 @@ use std::path::Path;
 use super::age::Identity;
 use super::archive::{self, Manifest};
 use super::destination::sync;
-use super::error::BackupError;
+use super::error::{ArchiveError, BackupError};
 use super::make::private_directory;
 
 /// Unpacks an archive into a directory, which is made where it is missing, and must be empty.
@@ -18,14 +18,19 @@ pub fn unpack(file: &Path, identity: &Identity, into: &Path) -> Result<Manifest,
     archive::verify(file, identity).map_err(unreadable)?;
     private_directory(into).map_err(BackupError::at(into))?;
     let mut directories = BTreeSet::from([into.to_owned()]);
+    let mut unwritten = None;
     let manifest = archive::read(file, identity, &mut |name, content| {
         let path = into.join(name);
-        write(&path, content)?;
+        write(&path, content).inspect_err(|_| unwritten = Some(path.clone()))?;
         let above = path.ancestors().skip(1).take_while(|it| it.starts_with(into));
         directories.extend(above.map(Path::to_owned));
         Ok(())
     });
-    let manifest = manifest.map_err(unreadable)?;
+    // The archive is whole: what fails by now is the disk of the new directory.
+    let manifest = manifest.map_err(|error| match (error, unwritten) {
+        (ArchiveError::Io(source), Some(path)) => BackupError::Io { path, source },
+        (error, _) => unreadable(error),
+    })?;
     for directory in &directories {
         sync(directory)?;
     }

@@ -45,6 +45,7 @@ pub struct Dev {
 
 /// Runs until a signal.
 pub async fn run(dev: Dev) -> Result<(), CliError> {
+    let hangups = server::Hangups::listen().map_err(CliError::Runtime)?;
     let config = configuration(&dev)?;
     telemetry::logs::start(&config.log);
     let directory = dev.data_dir.display();
@@ -74,7 +75,7 @@ pub async fn run(dev: Dev) -> Result<(), CliError> {
         print!("{}", welcome.text());
     }
     // There is no file that could have changed, and the ports that were free are taken now.
-    let run = server::run(running, || Ok::<_, CliError>(config.clone()));
+    let run = server::run(running, hangups, || Ok::<_, CliError>(config.clone()));
     tokio::select! {
         ended = run => ended.map_err(CliError::Runtime),
         never = dev.say_what_a_stop_waits_for() => never,

@@ -107,6 +107,10 @@ pub enum CliError {
     Restore(#[from] RestoreError),
     #[error("{path} cannot be read: {source}")]
     File { path: PathBuf, source: std::io::Error },
+    #[error(
+        "{path} has no settings any more, as a file that was cut off while somebody wrote it; write it whole, and reload again"
+    )]
+    Emptied { path: PathBuf },
     /// The answer of `waxwing doctor`, which has been printed.
     #[error("failing: {}; the lines above say what to do", .0.join(", "))]
     Unwell(Vec<String>),

@@ -119,7 +119,7 @@ fn is_configured() -> bool {
 impl Opened {
     /// Loads the plugins of the server.
     pub async fn plugins(&self) -> Result<Arc<Plugins>, CliError> {
-        let shared = server::shared_plugins::of_store(&self.store, &self.clock);
+        let shared = server::shared_plugins::of_store(&self.store, &self.clock, "waxwing");
         let options = server::plugins::options(&self.config, &self.data, shared)?;
         let (plugins, _supervisor) = Plugins::start(options, self.clock.clone()).await?;
         Ok(plugins)

@@ -1,7 +1,7 @@
 //! `waxwing serve`: the server, with a configuration file.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -21,6 +21,7 @@ pub struct Serve {
 
 /// Runs until a signal.
 pub async fn run(serve: Serve) -> Result<(), CliError> {
+    let hangups = server::Hangups::listen().map_err(CliError::Runtime)?;
     let configuration = || Config::load(Some(&serve.config), std::env::vars());
     let config = configuration()?;
     telemetry::logs::start(&config.log);
@@ -54,7 +55,22 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
             authority.display()
         );
     }
-    server::run(running, configuration).await.map_err(CliError::Runtime)
+    // An editor or a full disk leaves an empty file for a moment, or for good: with the defaults all mail would go into the
+    // sandbox inbox.
+    let had_settings = has_settings(&serve.config);
+    let reloaded = || {
+        if had_settings && !has_settings(&serve.config) {
+            return Err(CliError::Emptied { path: serve.config.clone() });
+        }
+        configuration()
+    };
+    server::run(running, hangups, reloaded).await.map_err(CliError::Runtime)
+}
+
+/// Whether a configuration file says anything. What is wrong with one is told where it is read.
+fn has_settings(file: &Path) -> bool {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    text.parse::<toml::Table>().map_or(true, |it| !it.is_empty())
 }
 
 /// Several addresses as one field of the log; none without an address.

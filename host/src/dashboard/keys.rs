@@ -167,7 +167,12 @@ pub async fn create(
     let frame = Frame::of(&dashboard, &visitor, Place::Keys).await?;
     let (key, presented) = match created {
         Ok(created) => created,
-        Err(error @ (KeyError::Faults(_) | KeyError::Exceeds(_) | KeyError::TooMany)) => {
+        Err(
+            error @ (KeyError::Faults(_)
+            | KeyError::Exceeds(_)
+            | KeyError::BeingDeleted
+            | KeyError::TooMany),
+        ) => {
             let (is_test, fault) = (mode == Mode::Test, Some(sentence(&error.to_string())));
             let again = NewKeyPage { frame, name, is_test, scopes: scopes(&chosen), fault };
             return with_status(StatusCode::UNPROCESSABLE_ENTITY, &again);
@@ -257,6 +262,7 @@ fn refused(error: KeyError) -> Failure {
         | KeyError::OwnKey
         | KeyError::OfDashboard
         | KeyError::Deactivated
+        | KeyError::BeingDeleted
         | KeyError::TooMany) => Failure::Invalid(sentence(&other.to_string())),
     }
 }

@@ -25,6 +25,7 @@ use crate::delivery::smtp::Security;
 use crate::id::AccountId;
 use crate::mail::mta_sts::StsPolicy;
 use crate::message::address::EmailAddress;
+use crate::nodes::Membership;
 use crate::store::Store;
 use crate::store::records::Lease;
 use dkim::DkimSigner;
@@ -49,20 +50,26 @@ pub struct Attempts {
     pub failover: Failover,
     /// Grants slots at further smarthosts.
     pub admission: Arc<AdmissionControl>,
+    pub membership: Arc<Membership>,
 }
 
 impl Attempts {
-    /// Makes one attempt. A panic ends this attempt and nothing else.
-    pub async fn make(&self, lease: &Lease, plan: Plan) -> Report {
-        let attempt = AssertUnwindSafe(self.within_time(lease, plan)).catch_unwind();
+    /// Makes one attempt for a message that this node leased at `leased` or later. A panic ends this attempt and nothing else.
+    pub async fn make(&self, lease: &Lease, leased: std::time::Instant, plan: Plan) -> Report {
+        let attempt = AssertUnwindSafe(self.within_time(lease, leased, plan)).catch_unwind();
         attempt.await.unwrap_or_else(|_| {
             tracing::error!(message_id = %lease.message_id, "delivery attempt panicked");
             Report::deferred(None, "the server failed in this attempt; see its log")
         })
     }
 
-    async fn within_time(&self, lease: &Lease, plan: Plan) -> Report {
+    async fn within_time(&self, lease: &Lease, leased: std::time::Instant, plan: Plan) -> Report {
         let permit = Arc::clone(&plan.slot().destination).connection_permit().await;
+        // The process may have stood still since the lease, or waited long for a connection: another node sends the message
+        // then.
+        if !self.membership.held().is_in_time_since(leased) {
+            return Report::deferred(None, "not begun: this node had lost the database");
+        }
         let attempt = self.begin(lease, plan, permit);
         tokio::time::timeout(ATTEMPT_TIME, attempt).await.unwrap_or_else(|_| {
             let minutes = ATTEMPT_TIME.as_secs() / 60;

@@ -147,6 +147,21 @@ async fn servers_of_others_are_asked_once_an_hour_unless_somebody_asks() {
 }
 
 #[tokio::test]
+async fn a_finding_of_a_clock_that_was_ahead_is_not_kept() {
+    let dns = DnsServer::start().await;
+    dns.ip(HOST, ADDRESS.into());
+    let mut ahead = world(&dns);
+    ahead.clock = Clock::manual(NOW.after(Duration::from_hours(24 * 400)));
+    let clock = ahead.clock.clone();
+    let health = Health::new(ahead);
+    let asked = || dns.queries().iter().filter(|(name, _)| name == LISTED).count();
+    health.check_regularly().await;
+    clock.set(NOW);
+    health.check_regularly().await;
+    assert_eq!(asked(), 2, "nobody knows how old the first one is");
+}
+
+#[tokio::test]
 async fn whoever_asks_during_a_run_shares_the_next_one() {
     let dns = DnsServer::start().await;
     let runs = Arc::new(AtomicU32::new(0));

@@ -6,6 +6,7 @@
 mod rights;
 
 use super::Change;
+use crate::account::AccountState;
 use crate::account::ip_network::IpNetwork;
 use crate::account::key::{ApiKey, KeyState, Mode, PresentedKey, Scope};
 use crate::account::role::RoleTooLow;
@@ -100,6 +101,8 @@ pub enum KeyError {
     OfDashboard,
     #[error("the key is deactivated, which is final; make a new one")]
     Deactivated,
+    #[error("the account is being deleted")]
+    BeingDeleted,
     #[error("the account has {MAX_KEYS_OF_ACCOUNT} keys, the most that it may have")]
     TooMany,
     #[error("there is no key `{0}`")]
@@ -192,7 +195,10 @@ pub async fn create(
     };
     within(by, &key)?;
     // For its message: a key of no account would only show the database's constraint.
-    store.account(account, now).await?;
+    let found = store.account(account, now).await?;
+    if found.account.state == AccountState::Deleting {
+        return Err(KeyError::BeingDeleted);
+    }
     store.add_key(&key, may_have_one_more).await??;
     Ok((key, presented))
 }

@@ -37,6 +37,8 @@ pub struct HeldShares {
     nodes: u32,
     /// By the node's own clock, and no later than the database counts on it.
     until: Instant,
+    /// Since when the node has been in time without a break.
+    since: Instant,
 }
 
 /// One node's part of a limit that so many nodes keep to together; at least 1, also where the limit is below the number
@@ -53,6 +55,15 @@ impl Held {
         match self {
             Self::Everything => true,
             Self::Shares(it) => Instant::now() < it.until,
+        }
+    }
+
+    /// Whether the node may begin now what it took at that moment. After a break others may have taken it since.
+    #[must_use]
+    pub fn is_in_time_since(&self, moment: Instant) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Shares(it) => self.is_in_time() && it.since <= moment,
         }
     }
 
@@ -87,7 +98,8 @@ impl Membership {
     /// A node that joins others. It holds nothing before [`Self::renewed`].
     #[must_use]
     pub fn joining() -> Self {
-        let nothing = HeldShares { shares: BTreeMap::new(), nodes: 0, until: Instant::now() };
+        let now = Instant::now();
+        let nothing = HeldShares { shares: BTreeMap::new(), nodes: 0, until: now, since: now };
         let held = ArcSwap::from_pointee(Held::Shares(nothing));
         Self { held, changes: watch::Sender::default() }
     }
@@ -127,8 +139,10 @@ impl Membership {
         let before = self.held();
         let Some(known) = before.shares() else { return false };
         let now: BTreeMap<Share, Epoch> = shares.iter().copied().collect();
-        let is_changed = now != known.shares || nodes != known.nodes || !before.is_in_time();
-        self.held.store(Arc::new(Held::Shares(HeldShares { shares: now, nodes, until })));
+        let is_back = !before.is_in_time();
+        let since = if is_back { Instant::now() } else { known.since };
+        let is_changed = now != known.shares || nodes != known.nodes || is_back;
+        self.held.store(Arc::new(Held::Shares(HeldShares { shares: now, nodes, until, since })));
         if is_changed {
             self.changes.send_modify(|it| *it += 1);
         }
@@ -210,6 +224,21 @@ mod tests {
         assert!(!node.renewed(&[(share(1), 1)], 2, Instant::now()), "the same shares");
         assert!(!node.is_in_time() && !node.holds(share(1)), "its time is over");
         assert!(node.renewed(&[(share(1), 1)], 2, later(HOUR)), "it is back in time");
+    }
+
+    #[test]
+    fn what_was_taken_before_a_break_is_not_begun_after_it() {
+        let node = Membership::joining();
+        node.renewed(&[(share(1), 1)], 2, later(HOUR));
+        let taken = Instant::now();
+        node.renewed(&[(share(1), 1)], 2, later(HOUR));
+        assert!(node.held().is_in_time_since(taken), "renewed in time");
+        node.renewed(&[(share(1), 1)], 2, Instant::now());
+        assert!(!node.held().is_in_time_since(taken), "its time is over");
+        node.renewed(&[(share(1), 3)], 2, later(HOUR));
+        assert!(node.is_in_time() && !node.held().is_in_time_since(taken));
+        assert!(node.held().is_in_time_since(Instant::now()), "what it takes from now on");
+        assert!(Membership::default().held().is_in_time_since(taken), "no other node can take it");
     }
 
     #[tokio::test]

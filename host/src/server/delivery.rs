@@ -114,6 +114,7 @@ pub fn worker(
         sandbox: Sandbox::new(inbox),
         failover,
         admission: Arc::clone(&admission),
+        membership: Arc::clone(&membership),
     };
     let pauses = delivery.retry_pauses_s.iter().copied().map(Duration::from_secs);
     let schedule = RetrySchedule::with_pauses(pauses.collect())

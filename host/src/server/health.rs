@@ -15,7 +15,7 @@ use super::start_error::StartError;
 use super::tls::{self, Certificates};
 use super::{descriptors, domain_checks, relay, smtp};
 use crate::api::Api;
-use crate::api::server_mail::SystemEmail;
+use crate::api::server_mail::{MailError, SystemEmail};
 use crate::clock::Clock;
 use crate::config::{self, Config};
 use crate::delivery::routing::mx::{StsFetchSettings, StsPolicyFetcher};
@@ -24,9 +24,10 @@ use crate::delivery::shaping::admission::{AdmissionControl, RoutingTable};
 use crate::delivery::smtp::TlsClient;
 use crate::dns::Reach;
 use crate::health::{
-    CertificateView, Egress, Finding, Health, HealthSettings, Listener, Live, Naming,
+    CertificateView, CheckName, Egress, Finding, Health, HealthSettings, Listener, Live, Naming,
     ReloadableSettings, Renewal, Scope, ServerView, State, Tell, Turn, World,
 };
+use crate::message::address::EmailAddress;
 use crate::nodes::{Job, Membership, Share};
 use crate::plugin::Plugins;
 use crate::store::{EventKind, Store, StoreError};
@@ -177,6 +178,9 @@ fn egress(table: &RoutingTable) -> Egress {
     }
 }
 
+/// What was done of an alert that is not told as a whole: its event where no address stands there, or the e-mail to one.
+type Done = Vec<(CheckName, Turn, Option<EmailAddress>)>;
+
 /// Makes the checks when they are due, and tells what has turned.
 #[derive(Debug)]
 pub struct Alerts {
@@ -194,6 +198,7 @@ impl Alerts {
         if let Err(error) = self.recall(Scope::Node).await {
             tracing::warn!(%error, "cannot read which health checks were told to fail; they are told again");
         }
+        let mut done = Done::new();
         while !stop.is_cancelled() {
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -203,24 +208,32 @@ impl Alerts {
                     let _given_up = stop.run_until_cancelled(health.check_regularly()).await;
                 }
             }
-            self.tell().await;
+            self.tell(&mut done).await;
         }
     }
 
-    async fn tell(&self) {
+    /// What could not be told is told after the next run.
+    async fn tell(&self, done: &mut Done) {
         let tells_of_database = self.tells_of_database().await;
-        let turned = self.api.health.turned().into_iter();
-        let own = turned.filter(|(_, it)| tells_of_database || it.check.scope() == Scope::Node);
+        let mut own = self.api.health.turned();
+        own.retain(|(_, it)| tells_of_database || it.check.scope() == Scope::Node);
+        done.retain(|(check, turn, _)| own.iter().any(|it| (it.1.check, it.0) == (*check, *turn)));
         for (turn, finding) in own {
             let (check, facts) = (finding.check.as_str(), facts(&finding, self.shown_node()));
             let (store, now) = (&self.api.store, self.api.clock.now());
-            let recorded =
-                store.record_server_event(EventKind::ServerHealth, check, &facts, now).await;
-            if let Err(error) = recorded {
-                tracing::error!(%error, check, "cannot store the event of a health check that has turned; it is told after the next run");
+            let event = (finding.check, turn, None);
+            if !done.contains(&event) {
+                let recorded =
+                    store.record_server_event(EventKind::ServerHealth, check, &facts, now).await;
+                if let Err(error) = recorded {
+                    tracing::error!(%error, check, "cannot store the event of a health check that has turned; it is told after the next run");
+                    continue;
+                }
+                done.push(event);
+            }
+            if !Box::pin(self.mail(turn, &finding, done)).await {
                 continue;
             }
-            Box::pin(self.mail(turn, &finding)).await;
             let told = self.api.health.told(finding.check, turn);
             if let Err(error) = store.note(&self.note(finding.check.scope()), &told).await {
                 tracing::warn!(%error, check, "cannot note that a health check was told to have turned; the next start may tell it again");
@@ -259,16 +272,32 @@ impl Alerts {
         (!self.api.store.has_file()).then_some(self.node.as_str())
     }
 
-    async fn mail(&self, turn: Turn, finding: &Finding) {
+    /// Answers whether everybody has the e-mail who can get it.
+    async fn mail(&self, turn: Turn, finding: &Finding, done: &mut Done) -> bool {
+        let mut is_done = true;
         let url = self.api.people_url.as_deref();
         let (subject, text) = letter(turn, finding, (&self.hostname, self.shown_node()), url);
         for to in &self.api.health.settings().notify {
+            let sent = (finding.check, turn, Some(to.clone()));
+            if done.contains(&sent) {
+                continue;
+            }
             let letter = SystemEmail::Health { subject: &subject, text: &text };
-            if let Err(error) = self.api.mail(to, &letter).await {
-                let check = finding.check.as_str();
-                tracing::error!(%error, check, "the e-mail about a health check was not sent");
+            match self.api.mail(to, &letter).await {
+                Ok(()) => done.push(sent),
+                Err(error @ (MailError::Refused(_) | MailError::Store(_))) => {
+                    let check = finding.check.as_str();
+                    tracing::error!(%error, check, "the e-mail about a health check was not sent; it is tried again after the next run");
+                    is_done = false;
+                }
+                // Only a change of the configuration mends this.
+                Err(error @ (MailError::NotConfigured | MailError::NoSender | MailError::Readable)) => {
+                    let check = finding.check.as_str();
+                    tracing::error!(%error, check, "the e-mail about a health check was not sent");
+                }
             }
         }
+        is_done
     }
 }
 
@@ -318,7 +347,7 @@ fn letter(
 mod tests {
     use super::*;
     use crate::clock::Timestamp;
-    use crate::health::{CheckName, Verdict};
+    use crate::health::Verdict;
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 

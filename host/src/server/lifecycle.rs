@@ -7,13 +7,39 @@ use std::io;
 use super::{RunningServer, service_manager};
 use crate::config::Config;
 
+/// The signals that reload the configuration. One that comes before somebody listens ends the process.
+#[derive(Debug)]
+pub struct Hangups(#[cfg(unix)] tokio::signal::unix::Signal);
+
+impl Hangups {
+    /// Notes SIGHUP from now on: a server that starts reloads its configuration as soon as it runs.
+    ///
+    /// # Errors
+    /// The signal handler cannot be installed.
+    #[cfg(unix)]
+    pub fn listen() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        signal(SignalKind::hangup()).map(Self)
+    }
+
+    /// There is no SIGHUP on this system.
+    ///
+    /// # Errors
+    /// None.
+    #[cfg(not(unix))]
+    pub fn listen() -> io::Result<Self> {
+        Ok(Self())
+    }
+}
+
 /// Runs until the first stop signal or panic, then drains; another stop signal ends the drain at once.
-/// On SIGHUP it takes over from `configuration` what a running server can.
+/// On each of `hangups` it takes over from `configuration` what a running server can.
 ///
 /// # Errors
 /// Signal handlers cannot be installed, or a part of the server has ended: it panicked, or must not go on.
 pub async fn run<E: fmt::Display>(
     running: RunningServer,
+    hangups: Hangups,
     configuration: impl Fn() -> Result<Config, E>,
 ) -> io::Result<()> {
     let broken = running.broken();
@@ -22,7 +48,7 @@ pub async fn run<E: fmt::Display>(
         stop = stop_signal() => stop?,
         // A server that lost a part still looks alive, so it exits and lets its supervisor restart it.
         () = broken.cancelled() => {}
-        never = reload(&running, configuration) => never?,
+        never = reload(&running, hangups, configuration) => never?,
     }
     service_manager::stopping();
     tokio::select! {
@@ -41,11 +67,10 @@ pub async fn run<E: fmt::Display>(
 #[cfg(unix)]
 async fn reload<E: fmt::Display>(
     running: &RunningServer,
+    Hangups(mut hangups): Hangups,
     configuration: impl Fn() -> Result<Config, E>,
 ) -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut hangup = signal(SignalKind::hangup())?;
-    while hangup.recv().await.is_some() {
+    while hangups.recv().await.is_some() {
         service_manager::reloading();
         match configuration() {
             Ok(config) => running.reloader.apply(&config),
@@ -61,6 +86,7 @@ async fn reload<E: fmt::Display>(
 #[cfg(not(unix))]
 async fn reload<E: fmt::Display>(
     _running: &RunningServer,
+    _hangups: Hangups,
     _configuration: impl Fn() -> Result<Config, E>,
 ) -> io::Result<()> {
     std::future::pending().await

@@ -25,6 +25,11 @@ pub enum RestoreError {
         "there is something in {path}: name a directory that does not exist, or move what is there aside with --force"
     )]
     NotEmpty { path: PathBuf },
+    #[error(
+        "{path} is a link, or a file system is mounted there, so no other directory can get its name: restore into a directory \
+         inside of it, or beside it, and name that one in store.data_dir"
+    )]
+    NotReplaceable { path: PathBuf },
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: io::Error },
 }
@@ -57,6 +62,9 @@ pub async fn restore(
     // Without a slash at its end, behind which a further name would lead into it.
     let data_dir = data_dir.components().as_path();
     let lock = check(data_dir, existing)?;
+    if !is_replaceable(data_dir) {
+        return Err(RestoreError::NotReplaceable { path: data_dir.to_owned() });
+    }
     let parent = directory::of_file(data_dir);
     std::fs::create_dir_all(parent).map_err(at(parent))?;
     // On the same disk, so that one rename gives the name.
@@ -119,6 +127,19 @@ fn check(data_dir: &Path, existing: Existing) -> Result<Option<Lock>, RestoreErr
         Existing::Refuse => Err(RestoreError::NotEmpty { path: data_dir.to_owned() }),
         Existing::MoveAside => Ok(lock),
     }
+}
+
+/// Whether a rename can put another directory into the place of this one. One that is not there yet can be made.
+fn is_replaceable(data_dir: &Path) -> bool {
+    let Ok(about) = std::fs::symlink_metadata(data_dir) else { return true };
+    #[cfg(unix)]
+    if let Ok(parent) = std::fs::metadata(directory::of_file(data_dir)) {
+        use std::os::unix::fs::MetadataExt as _;
+        if parent.dev() != about.dev() {
+            return false;
+        }
+    }
+    !about.is_symlink()
 }
 
 /// The backup that is meant, and where it is.

@@ -25,20 +25,19 @@ struct StoredSlots {
 
 /// What nodes share of their plugins; none for a store in a file, which has one node.
 #[must_use]
-pub fn of_store(store: &Store, clock: &Clock) -> Option<Arc<dyn SharedSlots>> {
+pub fn of_store(store: &Store, clock: &Clock, name: &str) -> Option<Arc<dyn SharedSlots>> {
     if store.has_file() {
         return None;
     }
     let (store, clock) = (store.clone(), clock.clone());
-    Some(Arc::new(StoredSlots { store, clock, node: node() }))
+    Some(Arc::new(StoredSlots { store, clock, node: node(name) }))
 }
 
-/// The name of this machine, and what tells this start from others.
-fn node() -> String {
-    let machine = rustix::system::uname();
+/// The name of this node, and what tells this start from others.
+fn node(name: &str) -> String {
     let mut bytes = [0; 4];
     fill_random(&mut bytes);
-    format!("{}-{:08x}", machine.nodename().to_string_lossy(), u32::from_be_bytes(bytes))
+    format!("{name}-{:08x}", u32::from_be_bytes(bytes))
 }
 
 impl SharedSlots for StoredSlots {

@@ -150,7 +150,7 @@ async fn start_parts(
     let node = &running_node.node;
     let membership = node.membership();
     let seal = Arc::new(Seal::of(&data.key_ring()?, Purpose::Samples));
-    let shared = shared_plugins::of_store(&store, &clock);
+    let shared = shared_plugins::of_store(&store, &clock, node.name());
     let options = plugins::options(config, &data, shared)?;
     let (plugins, plugin_supervisor) = Plugins::start(options, clock.clone()).await?;
     let facts = Arc::new(

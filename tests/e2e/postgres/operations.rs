@@ -15,7 +15,8 @@ use crate::fixture::message;
 /// Connections of one server, of which one asks whether the primary is still it.
 const CONNECTIONS: u32 = 15;
 /// The engine's own programs in the commands of the document.
-const ENGINE: [&str; 3] = ["pg_dump ", "createdb ", "pg_restore "];
+const ENGINE: [&str; 5] =
+    ["pg_dump ", "createdb ", "psql --command='REVOKE", "psql --command='GRANT", "pg_restore "];
 
 fn document() -> Document {
     documents().into_iter().find(|it| it.path == "host/POSTGRESQL.md").expect("it is there")
@@ -27,10 +28,13 @@ fn succeeded(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The URL of a database as another role.
-fn as_role(url: &str, role: &str) -> String {
-    let (before, after) = url.split_once("//waxwing@").expect("the superuser's URL");
-    format!("{before}//{role}@{after}")
+/// Makes the roles of the package with a database of that name; the URLs of the owner and of the servers.
+fn with_roles(cluster: &Cluster, name: &str) -> [String; 2] {
+    let script = workspace().join("host/packaging/postgres/roles.sql");
+    let mut psql = cluster.client("psql").expect("installed");
+    psql.args(["--no-psqlrc", "--set=ON_ERROR_STOP=1", &format!("--set=database={name}")]);
+    succeeded(&psql.arg("--file").arg(script).arg("postgres").output().expect("psql runs"));
+    ["waxwing_owner", "waxwing_serve"].map(|role| cluster.url_of(role, name))
 }
 
 #[tokio::test]
@@ -39,12 +43,7 @@ async fn a_role_that_may_only_write_rows_serves_what_the_owner_has_made() {
         return;
     };
     let name = "two_roles";
-    let script = workspace().join("host/packaging/postgres/roles.sql");
-    let mut psql = cluster.client("psql").expect("installed");
-    psql.args(["--no-psqlrc", "--set=ON_ERROR_STOP=1", &format!("--set=database={name}")]);
-    succeeded(&psql.arg("--file").arg(script).arg("postgres").output().expect("psql runs"));
-    let [owner, serve] =
-        ["waxwing_owner", "waxwing_serve"].map(|role| as_role(&cluster.url(name), role));
+    let [owner, serve] = with_roles(cluster, name);
 
     let home = tempfile::tempdir().expect("a folder");
     let why = refused_start(&home.path().join("data"), &serve);
@@ -125,8 +124,9 @@ async fn the_statements_that_watch_the_database_run_and_connections_are_few() {
 async fn a_dump_restored_beside_holds_what_waited_and_delivers_it_once() {
     // The names are those of the document.
     let unproven = "a dump of PostgreSQL and its restore";
-    let Some(mut server) = on_postgres("waxwing", unproven) else { return };
-    let cluster = Cluster::shared(unproven).expect("it runs");
+    let Some(cluster) = Cluster::with(&[], unproven) else { return };
+    let [owner, _serve] = with_roles(&cluster, "waxwing");
+    let mut server = Server::start(Launch::posting_here().with("store", "url", &owner));
     assert_delivers(&server, "before@example.com").await;
     server.terminate();
     assert!(server.cli(&["queue", "hold"])["heldFrom"].is_string());
@@ -145,8 +145,12 @@ async fn a_dump_restored_beside_holds_what_waited_and_delivers_it_once() {
     }
     server.kill9();
 
-    let restored = Launch::posting_here().with("store", "url", &cluster.url("waxwing_restored"));
-    server.restart_as(restored);
+    let may = "SELECT has_schema_privilege('waxwing_owner', 'public', 'CREATE')
+        AND has_database_privilege('waxwing_serve', 'waxwing_restored', 'CONNECT')
+        AND NOT has_database_privilege('public', 'waxwing_restored', 'CONNECT')";
+    assert_eq!(cluster.run("waxwing_restored", may), "t", "the rights are those of before");
+    let restored = cluster.url_of("waxwing_serve", "waxwing_restored");
+    server.restart_as(Launch::posting_here().with("store", "url", &restored));
     assert_eq!(server.message(&id)["state"], "queued");
     let why = server.cli(&["queue", "why", &id]);
     assert_eq!(why["waitsFor"], "after_restore", "{why}");

@@ -79,10 +79,10 @@ impl<W: Write> Encryptor<W> {
     fn seal(&mut self, chunk: Chunk) -> io::Result<()> {
         let nonce = self.key.nonce(chunk);
         let sealed = self.key.key.seal_in_place_append_tag(nonce, Aad::empty(), &mut self.chunk);
-        sealed.map_err(broken)?;
-        self.out.write_all(&self.chunk)?;
+        let written = sealed.map_err(broken).and_then(|()| self.out.write_all(&self.chunk));
+        // Also where that failed: the writers above write once more when they are dropped.
         self.chunk.clear();
-        Ok(())
+        written
     }
 }
 

@@ -69,6 +69,32 @@ fn a_file_that_was_cut_off_or_changed_does_not_open() {
     }
 }
 
+/// Takes so many octets, and is full then.
+struct Disk(usize);
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(self.0);
+        self.0 -= taken;
+        if taken == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(taken) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_ends_the_writing_and_not_the_process() {
+    let identity = Identity::random().expect("made");
+    let mut encryptor = encrypt(Disk(100_000), &[identity.recipient()]).expect("begun");
+    let refused = encryptor.write_all(&[7; 300_000]).expect_err("the disk is full");
+    assert_eq!(refused.kind(), io::ErrorKind::StorageFull);
+    // As the writers above it do when they are dropped.
+    drop(encryptor.write_all(&[7; 300_000]));
+    assert!(encryptor.finish().is_err());
+}
+
 #[test]
 fn a_text_that_is_no_key_is_refused_and_a_secret_is_not_shown() {
     let identity = Identity::of_file(IDENTITY).expect("an identity");

@@ -280,6 +280,7 @@ impl Worker {
         let ids: Vec<MessageId> = chosen.keys().copied().collect();
         let until = now.after(LEASE);
         let decide = |leases, facts: &LeaseFacts| at_lease::decide(leases, facts, now);
+        let leased = Instant::now();
         let by = Lessee { owner: &self.owner, shares: held.shares() };
         let leases = self.store.lease_decided(by, &ids, now, until, decide).await?;
         if leases.is_empty() && held.shares().is_some() {
@@ -290,7 +291,7 @@ impl Worker {
         for lease in leases {
             if let Some(chosen) = chosen.remove(&lease.message_id) {
                 under_way.attempts.insert(lease.message_id);
-                self.begin(lease, chosen, under_way.ended.clone());
+                self.begin((lease, leased), chosen, under_way.ended.clone());
             }
         }
         Ok(Duration::ZERO)
@@ -515,17 +516,18 @@ impl Worker {
         }));
     }
 
-    fn begin(&self, lease: Lease, chosen: Result<Plan, Report>, ended: mpsc::Sender<Settlement>) {
+    fn begin(
+        &self,
+        (lease, leased): (Lease, Instant),
+        chosen: Result<Plan, Report>,
+        ended: mpsc::Sender<Settlement>,
+    ) {
         let (attempts, schedule) = (Arc::clone(&self.attempts), Arc::clone(&self.schedule));
-        let (clock, membership) = (self.clock.clone(), Arc::clone(&self.membership));
+        let clock = self.clock.clone();
         self.spawner.start(Box::pin(async move {
             let (start, started_at) = (Instant::now(), clock.now());
             let report = match chosen {
-                // The process may have stood still since the lease, and another node sends the message then.
-                Ok(_) if !membership.is_in_time() => {
-                    Report::deferred(None, "not begun: this node had lost the database")
-                }
-                Ok(plan) => attempts.make(&lease, plan).await,
+                Ok(plan) => attempts.make(&lease, leased, plan).await,
                 Err(report) => report,
             };
             metrics::histogram!("waxwing_step_seconds", "step" => "deliver")

@@ -82,7 +82,7 @@ impl CompiledCache {
             return Some(bytes);
         }
         let path = file.display();
-        tracing::error!(%path, "compiled plugin fails authentication; compiling it again");
+        tracing::warn!(%path, "a compiled plugin is not what this server has kept, or the master key was rotated since; it is compiled again");
         None
     }
 

@@ -74,6 +74,17 @@ async fn a_directory_in_use_is_refused_and_one_with_files_is_never_changed() {
 }
 
 #[test]
+fn a_link_in_the_place_of_the_directory_is_refused_before_anything_is_unpacked() {
+    let home = tempfile::tempdir().expect("a directory");
+    let [target, link] = ["target", "link"].map(|it| home.path().join(it));
+    assert!(is_replaceable(&target), "it can be made");
+    std::fs::create_dir(&target).expect("made");
+    std::os::unix::fs::symlink(&target, &link).expect("linked");
+    assert!(is_replaceable(&target) && !is_replaceable(&link));
+    assert!(!is_replaceable(Path::new("/proc")), "another file system is mounted there");
+}
+
+#[test]
 fn a_server_that_starts_during_a_restore_keeps_its_directory() {
     let home = tempfile::tempdir().expect("a directory");
     let [unpacked, place] = ["unpacked", "data"].map(|it| home.path().join(it));

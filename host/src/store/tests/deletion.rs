@@ -7,6 +7,7 @@ use super::*;
 use crate::account::plan::Plan;
 use crate::id::Identifier;
 use crate::management::accounts::{self, AccountChange, AccountError};
+use crate::management::keys::{self, Grantor, KeyError, NewKey};
 use crate::store::database::digits;
 use crate::upkeep::account_deletion::once;
 
@@ -264,6 +265,17 @@ async fn only_a_suspended_account_is_deleted_and_nothing_brings_it_back() {
     let change = AccountChange { state: Some(AccountState::Active), ..AccountChange::default() };
     let refused = accounts::change(store, None, account, change, &[], NOW).await;
     assert!(matches!(refused, Err(AccountError::BeingDeleted)), "{refused:?}");
+    let new = NewKey {
+        name: "late".to_owned(),
+        mode: crate::account::key::Mode::Live,
+        scopes: vec![crate::account::key::Scope::Send],
+        domains: Vec::new(),
+        templates: Vec::new(),
+        networks: Vec::new(),
+        expires_at: None,
+    };
+    let refused = keys::create(store, Grantor::Machine, account, new, NOW).await;
+    assert!(matches!(refused, Err(KeyError::BeingDeleted)), "{refused:?}");
     let granted = store.add_credits(account, EntryKind::Grant, Credits(1), "late", NOW).await;
     assert!(granted.is_err_and(|error| error.is_not_found()));
     test_data::open_account(store, 1, NOW).await;
