@@ -167,13 +167,13 @@ async fn an_alert_that_could_not_be_mailed_is_mailed_when_it_can_be() {
         .with("people", "mail_key", &mail_key)
         .with("health", "notify", "[\"ops@example.com\"]");
     server.restart_as(launch);
-    server.cli(&["maintenance", "on", "--reason", "the disk is replaced"]);
+    drop(server.cli(&["maintenance", "on", "--reason", "the disk is replaced"]));
     dns.ip(LISTED, Ipv4Addr::new(127, 0, 0, 2).into());
     checked(&server).await;
     checked(&server).await;
     let refused = "the e-mail about a health check was not sent; it is tried again";
     until(refused, SOON, || server.log().contains(refused).then_some(()));
-    server.cli(&["maintenance", "off"]);
+    drop(server.cli(&["maintenance", "off"]));
     checked(&server).await;
     server.wait_for("the mail", |mails| about(mails, "is failing") == 1).await;
     checked(&server).await;

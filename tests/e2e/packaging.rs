@@ -89,16 +89,8 @@ fn the_package_holds_what_a_service_needs() {
     let owned = succeeds(Command::new("dpkg-deb").arg("--contents").arg(package));
     assert!(owned.lines().all(|line| line.contains(" root/root ")), "{owned}");
     the_unit_is_sound_and_tight(&root);
-    let documents = [
-        "API",
-        "BOUNDS",
-        "CONFIGURATION",
-        "LOGS",
-        "METRICS",
-        "OPERATING",
-        "POSTGRESQL",
-        "TRACES",
-    ];
+    let documents =
+        ["API", "BOUNDS", "CONFIGURATION", "LOGS", "METRICS", "OPERATING", "POSTGRESQL", "TRACES"];
     for document in documents {
         links_lead_on(&root.join(format!("usr/share/doc/waxwing/host/{document}.md")));
     }

@@ -120,7 +120,15 @@ async fn levels_by_module_hold_at_once_for_what_is_logged_from_then_on() {
 fn a_hang_up_during_the_start_ends_no_server() {
     let home = tempfile::tempdir().expect("a folder");
     let mut dev = waxwing();
-    dev.args(["dev", "--json", "--http", "127.0.0.1:0", "--inbox-smtp", "127.0.0.1:0", "--data-dir"]);
+    dev.args([
+        "dev",
+        "--json",
+        "--http",
+        "127.0.0.1:0",
+        "--inbox-smtp",
+        "127.0.0.1:0",
+        "--data-dir",
+    ]);
     dev.arg(home.path().join("data")).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = dev.spawn().expect("the binary runs");
     let output = child.stdout.take().expect("it is a pipe");

@@ -62,7 +62,7 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
         if had_settings && !has_settings(&serve.config) {
             return Err(CliError::Emptied { path: serve.config.clone() });
         }
-        configuration()
+        Ok(configuration()?)
     };
     server::run(running, hangups, reloaded).await.map_err(CliError::Runtime)
 }

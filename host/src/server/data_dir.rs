@@ -404,7 +404,8 @@ impl DataDir {
         options.append(true).create(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&path).map_err(at(&path))?;
+        let file = options.open(&path).map_err(at(&path))?;
+        give_to_owner(&file, &self.path);
         Ok(path)
     }
 
@@ -486,6 +487,7 @@ fn bytes_of(keys: &[MasterKey]) -> Vec<[u8; 32]> {
 /// None where another process has it.
 fn lock_at(path: PathBuf) -> Result<Option<Lock>, DataDirError> {
     let file = File::create(&path).map_err(at(&path))?;
+    give_to_owner(&file, directory::of_file(&path));
     match file.try_lock() {
         Ok(()) => Ok(Some(Lock(file))),
         Err(TryLockError::WouldBlock) => Ok(None),
@@ -501,8 +503,22 @@ fn write_private_at(path: &Path, bytes: &[u8]) -> Result<(), DataDirError> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&partial).map_err(at(&partial))?;
+    give_to_owner(&file, if path.exists() { path } else { directory::of_file(path) });
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&partial))?;
     std::fs::rename(&partial, path).map_err(at(path))
+}
+
+/// What root makes belongs to whoever owns the file that it replaces, or the directory: otherwise a command of root would leave
+/// files that the server cannot open at its next start.
+fn give_to_owner(file: &File, of: &Path) {
+    #[cfg(unix)]
+    if rustix::process::geteuid().is_root()
+        && let Ok(about) = std::fs::metadata(of)
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        // A container's root may lack the right, and owns everything there.
+        drop(std::os::unix::fs::fchown(file, Some(about.uid()), Some(about.gid())));
+    }
 }
 
 /// A file whose name is that of another one with this at its end.

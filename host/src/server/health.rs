@@ -291,7 +291,9 @@ impl Alerts {
                     is_done = false;
                 }
                 // Only a change of the configuration mends this.
-                Err(error @ (MailError::NotConfigured | MailError::NoSender | MailError::Readable)) => {
+                Err(
+                    error @ (MailError::NotConfigured | MailError::NoSender | MailError::Readable),
+                ) => {
                     let check = finding.check.as_str();
                     tracing::error!(%error, check, "the e-mail about a health check was not sent");
                 }

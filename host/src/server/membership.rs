@@ -211,10 +211,10 @@ impl Node {
                 return Err(error);
             }
         };
-        self.membership.renewed(&renewed.shares, renewed.live, begun + times.hold);
+        self.membership.renewed(&renewed.shares, renewed.lasting, begun + times.hold);
         last.log(&renewed, skew_ms);
         let shares = u32::try_from(renewed.shares.len()).unwrap_or(u32::MAX);
-        metrics::gauge!("waxwing_nodes").set(f64::from(renewed.live));
+        metrics::gauge!("waxwing_nodes").set(f64::from(renewed.lasting));
         metrics::gauge!("waxwing_node_shares").set(f64::from(shares));
         Ok(())
     }

@@ -98,8 +98,8 @@ pub struct Registered {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Renewed {
     pub shares: Vec<(Share, Epoch)>,
-    /// Nodes that take shares.
-    pub live: u32,
+    /// Nodes that work, also those that stop and finish what they have begun: each has its part of every limit.
+    pub lasting: u32,
     /// The names of nodes whose time was over, and how many messages they had under way.
     pub ended: Vec<String>,
     pub recovered: usize,
@@ -218,11 +218,16 @@ impl Store {
         let ended = end_late_nodes(&mut tx, clock).await?;
         let recovered =
             if ended.is_empty() { 0 } else { recover(&mut tx, (now, clock), &settle).await? };
-        let live = sql("-- renew_node: live\nSELECT id FROM nodes WHERE state = 'live'")
-            .all(&mut tx)
-            .await?;
-        let live: Vec<NodeId> =
-            live.iter().map(|row| parsed(row, "nodes", "id")).collect::<Result<_, StoreError>>()?;
+        let lasting = sql("-- renew_node: lasting
+             SELECT id, state FROM nodes WHERE state <> 'gone'")
+        .all(&mut tx)
+        .await?;
+        let mut live = Vec::<NodeId>::new();
+        for row in &lasting {
+            if word(row, "nodes", "state", NodeState::from_name)? == NodeState::Live {
+                live.push(parsed(row, "nodes", "id")?);
+            }
+        }
         let rows =
             sql("-- renew_node: shares\nSELECT share, node, epoch FROM shares ORDER BY share")
                 .all(&mut tx)
@@ -250,7 +255,7 @@ impl Store {
         let held = placed.into_values().filter(|it| it.node == node.id);
         Ok(Renewed {
             shares: held.map(|it| (it.share, it.epoch)).collect(),
-            live: u32::try_from(live.len()).unwrap_or(u32::MAX),
+            lasting: u32::try_from(lasting.len()).unwrap_or(u32::MAX),
             ended,
             recovered,
             seen_before: own.map(|(seen_at, _)| seen_at),

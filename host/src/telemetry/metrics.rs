@@ -172,7 +172,7 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
         "waxwing_nodes",
         Gauge,
         "",
-        "Nodes that share the work, as this one last saw; not there with a file",
+        "Nodes that work or finish what they have begun, as this one last saw; not there with a file",
     ),
     (
         "waxwing_node_shares",

@@ -88,10 +88,11 @@ impl Write for Disk {
 fn a_disk_that_is_full_ends_the_writing_and_not_the_process() {
     let identity = Identity::random().expect("made");
     let mut encryptor = encrypt(Disk(100_000), &[identity.recipient()]).expect("begun");
-    let refused = encryptor.write_all(&[7; 300_000]).expect_err("the disk is full");
+    let content = vec![7; 300_000];
+    let refused = encryptor.write_all(&content).expect_err("the disk is full");
     assert_eq!(refused.kind(), io::ErrorKind::StorageFull);
     // As the writers above it do when they are dropped.
-    drop(encryptor.write_all(&[7; 300_000]));
+    drop(encryptor.write_all(&content));
     assert!(encryptor.finish().is_err());
 }
 

@@ -280,7 +280,7 @@ impl Worker {
         let ids: Vec<MessageId> = chosen.keys().copied().collect();
         let until = now.after(LEASE);
         let decide = |leases, facts: &LeaseFacts| at_lease::decide(leases, facts, now);
-        let leased = Instant::now();
+        let asked_at = Instant::now();
         let by = Lessee { owner: &self.owner, shares: held.shares() };
         let leases = self.store.lease_decided(by, &ids, now, until, decide).await?;
         if leases.is_empty() && held.shares().is_some() {
@@ -291,7 +291,7 @@ impl Worker {
         for lease in leases {
             if let Some(chosen) = chosen.remove(&lease.message_id) {
                 under_way.attempts.insert(lease.message_id);
-                self.begin((lease, leased), chosen, under_way.ended.clone());
+                self.begin((lease, asked_at), chosen, under_way.ended.clone());
             }
         }
         Ok(Duration::ZERO)

@@ -372,7 +372,8 @@ impl Destination {
             return Some(session);
         }
         let mut idle = lock(&self.idle);
-        if idle.len() >= self.connections.most() {
+        // The connection of the caller counts as used until the permit ends: where the limit has shrunk, the connection closes.
+        if idle.len() + self.connections.used() > self.connections.most() {
             return Some(session);
         }
         idle.push(IdleSession { key, session, since: Instant::now() });

@@ -145,3 +145,24 @@ async fn no_backup_is_taken_while_a_master_key_leaves() {
     let refused = back_up(&source, &to.expect("valid"), &recipients, &Clock::system()).await;
     assert!(matches!(refused, Err(BackupError::UnderWay)), "{refused:?}");
 }
+
+#[cfg(unix)]
+#[test]
+fn what_root_writes_belongs_to_the_owner_of_the_directory() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let home = tempfile::tempdir().expect("a directory");
+    let data = DataDir::open(&home.path().join("data")).expect("opened");
+    // Only root can give a directory away; another user's files are that user's in any case.
+    if rustix::process::geteuid().is_root() {
+        chown(&data.path, Some(65_534), Some(65_534)).expect("given away");
+    }
+    let owner = std::fs::metadata(&data.path).expect("there").uid();
+    let _lock = data.lock().expect("free");
+    data.database().expect("made");
+    data.master_key().expect("made");
+    data.write_private("master.key", &[7; 32]).expect("replaced");
+    for name in [LOCK, DATABASE, MASTER_KEY] {
+        let about = std::fs::metadata(data.file(name)).expect("there");
+        assert_eq!(about.uid(), owner, "{name}");
+    }
+}

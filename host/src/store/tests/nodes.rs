@@ -28,7 +28,7 @@ async fn renew_as(store: &Store, node: &NodeRecord, phase: NodePhase) -> (Renewe
     let renewed = store.renew_node(node, renewal, NOW, interrupted, moves).await.expect("renewed");
     let membership = Membership::joining();
     let until = std::time::Instant::now() + HOUR;
-    membership.renewed(&renewed.shares, renewed.live, until);
+    membership.renewed(&renewed.shares, renewed.lasting, until);
     (renewed, membership.held())
 }
 
@@ -91,7 +91,7 @@ async fn a_node_leases_nothing_of_a_share_that_it_has_handed_over() {
     let share = Share::of_sandbox(fixture.account);
     register(store, &first, HOUR).await;
     let (all, earlier) = renew(store, &first).await;
-    assert_eq!((all.shares.len(), all.live), (64, 1));
+    assert_eq!((all.shares.len(), all.lasting), (64, 1));
 
     // One that is to have the share of the message.
     let second = loop {
@@ -105,7 +105,7 @@ async fn a_node_leases_nothing_of_a_share_that_it_has_handed_over() {
     assert!(nothing.shares.is_empty(), "the first one has all");
     let (rest, now) = renew(store, &first).await;
     let (own, seconds) = renew(store, &second).await;
-    assert_eq!((rest.shares.len() + own.shares.len(), rest.live), (64, 2));
+    assert_eq!((rest.shares.len() + own.shares.len(), rest.lasting), (64, 2));
     assert!(own.shares.contains(&(share, 2)), "{own:?}");
 
     for held in [&earlier, &now] {
@@ -132,7 +132,7 @@ async fn a_node_past_its_time_leases_and_settles_nothing() {
     assert!(lease_by(store, &dead, &held).await.is_empty(), "its time is over");
 
     let (taken, now) = renew(store, &alive).await;
-    assert_eq!((taken.shares.len(), taken.live, taken.recovered), (64, 1, 1), "{taken:?}");
+    assert_eq!((taken.shares.len(), taken.lasting, taken.recovered), (64, 1, 1), "{taken:?}");
     assert_eq!(taken.ended, ["dead"]);
     assert_eq!(state(store, &dead).await, NodeState::Gone);
     let late = settled(lease, AfterAttempt::Delivered);
@@ -144,7 +144,7 @@ async fn a_node_past_its_time_leases_and_settles_nothing() {
 
     let (back, _) = renew(store, &dead).await;
     assert!(
-        back.shares.is_empty() && back.live == 2,
+        back.shares.is_empty() && back.lasting == 2,
         "it gets its shares from the other: {back:?}"
     );
 }
@@ -161,7 +161,7 @@ async fn a_database_that_stood_still_ends_no_node_that_lives() {
     assert_eq!(all.run(&store.db.writer).await.expect("written"), 2);
 
     let (back, _) = renew(store, &other).await;
-    assert_eq!((back.ended.as_slice(), back.recovered, back.live), (&[][..], 0, 2), "{back:?}");
+    assert_eq!((back.ended.as_slice(), back.recovered, back.lasting), (&[][..], 0, 2), "{back:?}");
     let done = settled(&leases[0], AfterAttempt::Delivered);
     store.settle(&first.id.to_string(), &[done], NOW).await.expect("settles");
     let details = store.message(leases[0].message_id).await.expect("there");
@@ -231,7 +231,7 @@ async fn a_node_that_drains_gives_its_shares_away_and_finishes_its_leases() {
 
     register(store, &staying, HOUR).await;
     let (given, _) = renew_as(store, &leaving, NodePhase::Draining).await;
-    assert!(given.shares.is_empty() && given.live == 1, "{given:?}");
+    assert!(given.shares.is_empty() && given.lasting == 2, "{given:?}");
     let (taken, _) = renew(store, &staying).await;
     assert_eq!((taken.shares.len(), taken.recovered), (64, 0), "its leases last");
     let done = settled(&leases[0], AfterAttempt::Delivered);

@@ -53,7 +53,7 @@ const SCANS: [(&str, &str); 58] = [
     ("register_node: earlier starts", "there are few nodes"),
     ("register_node: forget", "there are few nodes"),
     ("register_node: others", "there are few nodes"),
-    ("renew_node: live", "there are few nodes"),
+    ("renew_node: lasting", "there are few nodes"),
     ("renew_node: shares", "there are 64 shares"),
     ("last_attempts_in", "walks over a bounded number of messages, which it finds by indexes"),
     ("ledger", "walks over entries that it finds one by one by the primary key"),
