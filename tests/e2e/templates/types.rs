@@ -15,7 +15,7 @@ use super::{api, create, publish};
 async fn server() -> Server {
     let server = Server::dev();
     let draft = json!({
-        "name": "2 */ } \" \\ \u{2028}", "description": "\"\"\" # '''\nimport os",
+        "name": "2 */ } \" \\", "description": "\"\"\" # '''\nimport os \u{2028}",
         "subject": "{{ order.total | money: 'EUR' }}",
         "text": "{{ order['a \"b\" */'] }}{{ names['__proto__'] }}{{ names['constructor'] }}{{ names['`${x}`'] }}{{ names['-0'] }}{{ names['1e3'] }}\
                  {{ names['readonly x?: 1; }'] }}{{ names['ü\\'] }}{% if class %}{{ class }}{% endif %}{% for it in lines %}{{ it.name }}{% endfor %}",
