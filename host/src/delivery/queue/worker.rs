@@ -278,11 +278,9 @@ impl Worker {
             return self.pause(now, &skips, under_way).await;
         }
         let ids: Vec<MessageId> = chosen.keys().copied().collect();
-        let until = now.after(LEASE);
         let decide = |leases, facts: &LeaseFacts| at_lease::decide(leases, facts, now);
-        let asked_at = Instant::now();
-        let by = Lessee { owner: &self.owner, shares: held.shares() };
-        let leases = self.store.lease_decided(by, &ids, now, until, decide).await?;
+        let (asked_at, by) = (Instant::now(), Lessee { owner: &self.owner, shares: held.shares() });
+        let leases = self.store.lease_decided(by, &ids, now, now.after(LEASE), decide).await?;
         if leases.is_empty() && held.shares().is_some() {
             // A share may have been lost since: the membership says so in a moment.
             return Ok(WITHOUT_SHARES_PAUSE);

@@ -372,8 +372,9 @@ impl Destination {
             return Some(session);
         }
         let mut idle = lock(&self.idle);
-        // The connection of the caller counts as used until the permit ends: where the limit has shrunk, the connection closes.
-        if idle.len() + self.connections.used() > self.connections.most() {
+        let most = self.connections.most();
+        // More are used than there may be where the limit has shrunk since.
+        if idle.len() >= most || self.connections.used() > most {
             return Some(session);
         }
         idle.push(IdleSession { key, session, since: Instant::now() });

@@ -74,7 +74,7 @@ async fn a_directory_in_use_is_refused_and_one_with_files_is_never_changed() {
 }
 
 #[test]
-fn a_link_in_the_place_of_the_directory_is_refused_before_anything_is_unpacked() {
+fn a_link_or_a_mount_point_is_refused_before_anything_is_unpacked() {
     let home = tempfile::tempdir().expect("a directory");
     let [target, link] = ["target", "link"].map(|it| home.path().join(it));
     assert!(is_replaceable(&target), "it can be made");
