@@ -11,12 +11,13 @@ use serde_json::Value;
 use waxwing_tests::{documents, workspace};
 
 /// Programs of others in blocks of commands, and the test that runs that program.
-const OTHERS: [(&str, &str); 7] = [
+const OTHERS: [(&str, &str); 8] = [
     ("curl", "documents.rs"),
     ("swaks", "documents.rs"),
     ("pg_dump", "postgres/operations.rs"),
     ("createdb", "postgres/operations.rs"),
     ("pg_restore", "postgres/operations.rs"),
+    ("psql", "postgres/operations.rs"),
     ("componentize-qjs", "plugin_languages.rs"),
     ("componentize-py", "plugin_languages.rs"),
 ];
