@@ -184,10 +184,12 @@ impl Known {
                 return Err(format!("no such {kind}"));
             }
         }
-        if let Some(feature) = option(&["--features"])
-            && package.is_none_or(|it| it["features"].get(feature).is_none())
-        {
-            return Err(format!("no feature {feature}"));
+        if let Some(feature) = option(&["--features"]) {
+            let mut packages =
+                self.packages.iter().filter(|it| package.is_none_or(|one| *it == one));
+            if !packages.any(|it| it["features"].get(feature).is_some()) {
+                return Err(format!("no feature {feature}"));
+            }
         }
         let with_value =
             ["-p", "--package", "--bin", "--test", "--features", "--profile", "--target"];
