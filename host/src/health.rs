@@ -136,7 +136,8 @@ impl Health {
         self.asked.notify_one();
     }
 
-    /// Waits until somebody has asked for a run, which may have turned something, or until the settings are replaced.
+    /// Waits until a run that somebody asked for has ended, which may have turned a check, or until a reload has replaced the
+    /// settings.
     pub async fn asked(&self) {
         self.asked.notified().await;
     }

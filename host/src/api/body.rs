@@ -66,8 +66,8 @@ pub fn check(parts: &Parts, api: &Api) -> Result<(), Problem> {
 /// refused client still sends is read and dropped, so that the client sees the refusal.
 ///
 /// # Errors
-/// The client is not admitted, or its key lost the right while the body arrived. Or the body is not JSON, too large, too
-/// slow or broken off.
+/// The client may not send this request, or its key lost the right while the body arrived. Or the body is not JSON, is too
+/// large or too slow, or breaks off.
 pub async fn json_of<T>(
     admitted: Result<T, Problem>,
     owner: impl FnOnce(&T) -> ShareOwner,

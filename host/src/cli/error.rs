@@ -108,7 +108,7 @@ pub enum CliError {
     #[error("{path} cannot be read: {source}")]
     File { path: PathBuf, source: std::io::Error },
     #[error(
-        "{path} has no settings any more, as a file that was cut off while somebody wrote it; write it whole, and reload again"
+        "{path} has no settings any more: the file was probably cut off while it was written; write the whole file, and reload again"
     )]
     Emptied { path: PathBuf },
     /// The answer of `waxwing doctor`, which has been printed.

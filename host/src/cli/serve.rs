@@ -24,6 +24,7 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
     let hangups = server::Hangups::listen().map_err(CliError::Runtime)?;
     let configuration = || Config::load(Some(&serve.config), std::env::vars());
     let config = configuration()?;
+    let had_settings = has_settings(&serve.config);
     telemetry::logs::start(&config.log);
     let running = Box::pin(server::start(&config)).await?;
     if !running.store.has_operator().await? {
@@ -55,9 +56,7 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
             authority.display()
         );
     }
-    // An editor or a full disk leaves an empty file for a moment, or for good: with the defaults all mail would go into the
-    // sandbox inbox.
-    let had_settings = has_settings(&serve.config);
+    // A full disk, or a copy that is being made, leaves an empty file. Its defaults would route all mail to the sandbox inbox.
     let reloaded = || {
         if had_settings && !has_settings(&serve.config) {
             return Err(CliError::Emptied { path: serve.config.clone() });
@@ -67,10 +66,10 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
     server::run(running, hangups, reloaded).await.map_err(CliError::Runtime)
 }
 
-/// Whether a configuration file says anything. What is wrong with one is told where it is read.
+/// Whether a configuration file sets anything. A file that cannot be read or parsed counts: [`Config::load`] tells its faults.
 fn has_settings(file: &Path) -> bool {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    text.parse::<toml::Table>().map_or(true, |it| !it.is_empty())
+    let text = std::fs::read_to_string(file);
+    text.map_or(true, |text| text.parse::<toml::Table>().map_or(true, |it| !it.is_empty()))
 }
 
 /// Several addresses as one field of the log; none without an address.

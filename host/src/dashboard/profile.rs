@@ -180,7 +180,7 @@ pub async fn ask_password(visitor: Visitor, uri: Uri) -> Result<Response, Failur
     visitor.step_up_page().leading_to(next).answer(StatusCode::OK)
 }
 
-/// Leads to the page that asked for the password, which [`Submitted`] has checked before this begins.
+/// Redirects to the page that asked for the password. [`Submitted`] has already checked the password.
 pub async fn step_up(
     State(dashboard): State<Dashboard>,
     sent: Submitted,

@@ -53,6 +53,6 @@ fn log(now: Option<&Maintenance>) {
             "read-only mode is on: messages and changes are refused with 503 (SMTP 451) until `waxwing maintenance off`"
         );
     } else {
-        tracing::info!("read-only mode is off: the server again accepts messages and changes");
+        tracing::info!("read-only mode is off: messages and changes are accepted again");
     }
 }

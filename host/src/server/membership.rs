@@ -153,7 +153,7 @@ impl Node {
                     if let Err(RenewalError::Store(error)) = &renewed
                         && (error.is_moved() || error.is_newer())
                     {
-                        tracing::error!(%error, "this node stops: its database was moved elsewhere, or a newer version has changed the tables so that this version cannot work with them");
+                        tracing::error!(%error, "this node stops: its database was moved elsewhere, or a newer version has changed the tables in a way that this version does not support");
                         broken.cancel();
                         return;
                     }
@@ -237,7 +237,8 @@ impl Node {
 }
 
 impl RunningNode {
-    /// Begins to renew. Cancels `broken` after a panic, and when this node cannot work with its database any more.
+    /// Starts to renew the node's time. Cancels `broken` when the renewing task panics, and when this node can no longer work
+    /// with its database.
     #[must_use]
     pub fn start(node: Arc<Node>, broken: CancellationToken) -> Self {
         let (tasks, stop) = (Tasks::critical(broken.clone()), CancellationToken::new());

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 /// The longest string of a TXT record (RFC 1035 section 3.3).
 const TXT_STRING_BYTES: usize = 255;
 
-/// The line of a record. The name of the record, and a name at the end of its value, may lack the last dot. The text of a TXT
-/// record comes without quotation marks.
+/// The line of one record in a zone file. `name`, and a host name at the end of `value`, may lack the final dot; the text of a
+/// TXT record is given without quotation marks.
 #[must_use]
 pub fn line(name: &str, kind: &str, value: &str) -> String {
     let name = name.trim_end_matches('.');

@@ -104,7 +104,7 @@ async fn convert_within(
             return Ok(Conversion::PutOff);
         }
     }
-    tracing::info!(path = %file, "the database file was rebuilt; from now on the file becomes smaller when records are deleted");
+    tracing::info!(path = %file, "the database file was rebuilt for incremental vacuum: from now on deleted records give their disk space back");
     Ok(Conversion::Done)
 }
 

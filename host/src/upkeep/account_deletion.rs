@@ -84,7 +84,7 @@ where
             Ok(0) => INTERVAL,
             Ok(_) => RETRY,
             Err(error) => {
-                tracing::error!(%error, "the server could not read which accounts it has to delete; it tries again in 30 s");
+                tracing::error!(%error, "the list of accounts to delete could not be read from the store; the server reads the list again in 30 s");
                 RETRY
             }
         };
@@ -108,7 +108,7 @@ where
                 break;
             }
             let place = places.entry(account).or_insert_with(|| {
-                tracing::info!(%account, "the deletion of an account begins: its keys, people, messages and all other records go");
+                tracing::info!(%account, "deleting an account: its keys, people, messages and all other records are removed in batches");
                 Place::START
             });
             match self.delete(account, place).await {

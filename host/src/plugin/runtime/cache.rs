@@ -82,7 +82,7 @@ impl CompiledCache {
             return Some(bytes);
         }
         let path = file.display();
-        tracing::warn!(%path, "a compiled plugin is not what this server has kept, or the master key was rotated since; it is compiled again");
+        tracing::warn!(%path, "a cached compiled plugin fails authentication: the file was changed, or the master key was rotated; the plugin is compiled again");
         None
     }
 

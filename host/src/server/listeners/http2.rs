@@ -116,12 +116,12 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
                     }
                     (None, Outlook::Stalled) => {
                         count_closed("answer_not_taken");
-                        tracing::debug!("a client did not take the next part of an answer over HTTP/2 in time; its connection is closed");
+                        tracing::debug!("HTTP/2 connection closed: the client did not read the response in time");
                         return;
                     }
                     (None, Outlook::Canceling) => {
                         count_closed("requests_canceled");
-                        tracing::debug!("a client canceled too many requests over HTTP/2; its connection is closed after the requests that run");
+                        tracing::debug!("HTTP/2 connection closed after its running requests: the client canceled too many requests");
                         true
                     }
                     (None, Outlook::Idle) => true,

@@ -77,7 +77,7 @@ impl Server {
         let begin = || self.primary.unless_given_up(self.pool.begin_with(statement));
         match begin().await {
             Err(error) if is_lost(&error) => {
-                // Where the primary was given up meanwhile, there is no other connection to wait for.
+                // Once the primary is given up no connection of the pool becomes usable: a second wait would be in vain.
                 self.look()?;
                 Ok(begin().await?)
             }
