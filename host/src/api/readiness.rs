@@ -54,7 +54,8 @@ impl Readiness {
             return Err(Refusal::unavailable(Outage::Stopping, "the server is shutting down"));
         }
         if !self.membership.is_in_time() {
-            let message = "this node has lost the database; the log says why";
+            let message =
+                "this node has lost the database, or has another master key; the log says why";
             return Err(Refusal::unavailable(Outage::Store, message));
         }
         match self.of(|| is_writable(store, now)).await {

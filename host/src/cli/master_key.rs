@@ -1,5 +1,7 @@
 //! `waxwing master-key`.
 
+use std::path::Path;
+
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -53,8 +55,17 @@ pub async fn run(command: MasterKeyCommand) -> Result<(), CliError> {
             let opened = target.open().await?;
             let now = opened.clock.now();
             let done = rotation::rotate(opened.data(), &opened.store, now).await?;
-            target.output.one(&resealed(&done), || {
-                format!("the key {} seals from now on; {}", done.key, counted(&done))
+            let others = rotation::other_nodes(opened.data(), &opened.store).await?;
+            let mut answer = resealed(&done);
+            answer["otherNodes"] = json!(others);
+            target.output.one(&answer, || {
+                let mut said =
+                    format!("the key {} seals from now on; {}", done.key, counted(&done));
+                if !others.is_empty() {
+                    let path = opened.data().master_key_path();
+                    said.push_str(&copies_for(&others, &path));
+                }
+                said
             });
         }
         MasterKeyCommand::Reseal { target } => {
@@ -109,6 +120,15 @@ fn counted(done: &Resealed) -> String {
         said.push_str(&unreadable(done.unreadable));
     }
     said
+}
+
+fn copies_for(nodes: &[String], path: &Path) -> String {
+    format!(
+        "\ncopy {} to the other nodes of this database, unless they have that file in store.master_key_file: {}. Each takes \
+         it by itself; until then it delivers nothing and answers 503 at /readyz",
+        path.display(),
+        nodes.join(", ")
+    )
 }
 
 fn removed(gone: &[String]) -> String {

@@ -144,6 +144,15 @@ fn nodes_verdict(rows: &[NodeRow]) -> Verdict {
             "Look whether it runs and reaches the database; the other nodes take its work in a moment.",
         );
     }
+    let keyless = named(|it| it.state == NodeState::Keyless);
+    if !keyless.is_empty() {
+        return Verdict::failing(
+            format!(
+                "The master key is another one than that of the database, so nothing is delivered there: {keyless}."
+            ),
+            "Copy master.key of a node that works over that of these nodes; they take it by themselves within 15 s.",
+        );
+    }
     let wrong = named(|it| it.state != NodeState::Gone && it.skew_ms.abs() >= LARGE_SKEW_MS);
     if !wrong.is_empty() {
         return Verdict::warning(
@@ -393,10 +402,11 @@ mod tests {
     }
 
     #[test]
-    fn a_late_node_fails_another_time_is_a_warning_and_a_roll_is_told() {
+    fn a_late_or_keyless_node_fails_and_another_time_is_a_warning() {
         let node = |state, skew_ms| NodeRow {
             id: NodeId::new(NOW),
             name: "mx-1".to_owned(),
+            directory: String::new(),
             version: "1".to_owned(),
             migration: 7,
             state,
@@ -420,6 +430,9 @@ mod tests {
         }
         let late = nodes_verdict(&[live(), node(NodeState::Late, 0)]);
         assert!(late.state == State::Failing && late.what.ends_with(": mx-1."), "{late:?}");
+        let keyless = nodes_verdict(&[live(), node(NodeState::Keyless, 0)]);
+        assert_eq!(keyless.state, State::Failing, "{keyless:?}");
+        assert!(keyless.todo.is_some_and(|it| it.contains("Copy master.key")));
     }
 
     #[test]

@@ -139,7 +139,7 @@ impl Membership {
         let before = self.held();
         let Some(known) = before.shares() else { return false };
         let now: BTreeMap<Share, Epoch> = shares.iter().copied().collect();
-        let is_back = !before.is_in_time();
+        let is_back = !before.is_in_time() && Instant::now() < until;
         let since = if is_back { Instant::now() } else { known.since };
         let is_changed = now != known.shares || nodes != known.nodes || is_back;
         self.held.store(Arc::new(Held::Shares(HeldShares { shares: now, nodes, until, since })));

@@ -8,6 +8,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, DataDirError};
+use super::master_key::{self, MasterKeyError};
 use super::tasks::Tasks;
 use crate::clock::{Clock, Timestamp};
 use crate::config;
@@ -20,6 +21,8 @@ use crate::store::{
 
 /// The pause after a renewal that failed.
 const RETRY: Duration = Duration::from_secs(1);
+/// How often a node that starts looks whether the others know of it.
+const LOOK: Duration = Duration::from_millis(250);
 /// How long the last word of a node that stops may take.
 const LEAVE_TIME: Duration = Duration::from_secs(5);
 
@@ -47,11 +50,14 @@ pub enum RenewalError {
 #[derive(Debug)]
 pub struct Node {
     record: NodeRecord,
+    data: DataDir,
     store: Store,
     clock: Clock,
+    registered_at: Instant,
     /// None where the node is alone.
     times: Option<Times>,
     membership: Arc<Membership>,
+    started: CancellationToken,
     draining: CancellationToken,
     /// One renewal at a time: the last one that began is the last one that counts.
     renewing: Mutex<LastRenewal>,
@@ -78,10 +84,22 @@ struct LastRenewal {
     seen_at: Option<Timestamp>,
     has_skew: bool,
     has_failed: bool,
+    is_keyless: bool,
+}
+
+/// What a node learns with its renewal.
+#[derive(Debug)]
+struct Learned {
+    renewed: Renewed,
+    /// How many milliseconds this node's clock is ahead.
+    skew_ms: i64,
+    /// Why the node cannot open what the database has sealed.
+    keyless: Option<MasterKeyError>,
 }
 
 impl Node {
-    /// Registers this server, and gets its shares. What an earlier start of it had under way is given back.
+    /// Registers this server, which gets its shares when it [goes live](Self::go_live). What an earlier start of it had
+    /// under way is given back.
     pub async fn join(
         config: &config::Node,
         data: &DataDir,
@@ -100,10 +118,13 @@ impl Node {
                 directory: data.identity()?,
                 version: env!("CARGO_PKG_VERSION"),
             },
+            data: data.clone(),
             store: store.clone(),
             clock: clock.clone(),
+            registered_at: Instant::now(),
             times,
             membership: Arc::new(times.map_or_else(Membership::default, |_| Membership::joining())),
+            started: CancellationToken::new(),
             draining: CancellationToken::new(),
             renewing: Mutex::default(),
         };
@@ -138,6 +159,17 @@ impl Node {
     #[must_use]
     pub fn membership(&self) -> &Arc<Membership> {
         &self.membership
+    }
+
+    /// Takes this node's shares. The others first leave it its part of every limit; one that has not renewed its time within
+    /// twice the time that it has for that is not waited for.
+    pub async fn go_live(&self) -> Result<(), RenewalError> {
+        let Some(times) = self.times else { return Ok(()) };
+        while !self.renew(times).await?.is_known && self.registered_at.elapsed() < 2 * times.every {
+            tokio::time::sleep(LOOK).await;
+        }
+        self.started.cancel();
+        self.renew(times).await.map(drop)
     }
 
     /// Renews the node's time until `stop`. Cancels `broken` where the database was moved elsewhere (what this node would
@@ -194,13 +226,13 @@ impl Node {
         }
     }
 
-    async fn renew(&self, times: Times) -> Result<(), RenewalError> {
+    async fn renew(&self, times: Times) -> Result<Renewed, RenewalError> {
         let mut last = self.renewing.lock().await;
         // Before the database looks at its own clock: this node's time ends no later than the database says.
         let begun = Instant::now();
         let renewed = tokio::time::timeout(times.hold, self.try_to_renew(times)).await;
-        let (renewed, skew_ms) = match renewed.map_err(|_| RenewalError::Late(times.hold)) {
-            Ok(Ok(renewed)) => renewed,
+        let learned = match renewed.map_err(|_| RenewalError::Late(times.hold)) {
+            Ok(Ok(learned)) => learned,
             Ok(Err(error)) | Err(error) => {
                 if !self.membership.is_in_time() && !last.has_failed {
                     last.has_failed = true;
@@ -211,28 +243,45 @@ impl Node {
                 return Err(error);
             }
         };
-        self.membership.renewed(&renewed.shares, renewed.lasting, begun + times.hold);
-        last.log(&renewed, skew_ms);
+        last.log(&learned);
+        let Learned { renewed, keyless, .. } = learned;
+        // What is sealed opens on other nodes only.
+        let until = if keyless.is_some() { begun } else { begun + times.hold };
+        self.membership.renewed(&renewed.shares, renewed.lasting, until);
         let shares = u32::try_from(renewed.shares.len()).unwrap_or(u32::MAX);
         metrics::gauge!("waxwing_nodes").set(f64::from(renewed.lasting));
         metrics::gauge!("waxwing_node_shares").set(f64::from(shares));
-        Ok(())
+        Ok(renewed)
     }
 
-    /// Answers also how many milliseconds this node's clock is ahead.
-    async fn try_to_renew(&self, times: Times) -> Result<(Renewed, i64), RenewalError> {
+    async fn try_to_renew(&self, times: Times) -> Result<Learned, RenewalError> {
         let before = self.clock.now();
         let theirs = self.store.database_clock().await?;
         let now = self.clock.now();
         let middle = before.millis().midpoint(now.millis());
         let skew_ms = middle.saturating_sub(theirs.millis());
-        let phase =
-            if self.draining.is_cancelled() { NodePhase::Draining } else { NodePhase::Live };
+        let keyless = self.keyless().await?;
+        let phase = if self.draining.is_cancelled() {
+            NodePhase::Draining
+        } else if !self.started.is_cancelled() {
+            NodePhase::Starting
+        } else if keyless.is_some() {
+            NodePhase::Keyless
+        } else {
+            NodePhase::Live
+        };
         let renewal = Renewal { time: times.hold, phase, skew_ms };
         let own = self.record.id;
         let moves = |live: &[NodeId], placed: &[Placed]| moves(own, live, placed);
         let renewed = self.store.renew_node(&self.record, renewal, now, interrupted, moves);
-        Ok((renewed.await?, skew_ms))
+        Ok(Learned { renewed: renewed.await?, skew_ms, keyless })
+    }
+
+    /// Why the master keys of this node do not open what the database has sealed; none where they do. Another node may have
+    /// rotated them.
+    async fn keyless(&self) -> Result<Option<MasterKeyError>, StoreError> {
+        let noted = self.store.noted(master_key::PROOF).await?;
+        Ok(noted.and_then(|noted| master_key::check(&self.data, &noted).err()))
     }
 }
 
@@ -255,7 +304,17 @@ impl RunningNode {
 }
 
 impl LastRenewal {
-    fn log(&mut self, renewed: &Renewed, skew_ms: i64) {
+    fn log(&mut self, Learned { renewed, skew_ms, keyless }: &Learned) {
+        let was_keyless = std::mem::replace(&mut self.is_keyless, keyless.is_some());
+        match keyless {
+            Some(error) if !was_keyless => {
+                tracing::error!(%error, "the master keys were rotated on another node: this node has given its shares away, and is not ready until it has the new key");
+            }
+            None if was_keyless => {
+                tracing::info!("this node has the master key of the database again");
+            }
+            Some(_) | None => {}
+        }
         if std::mem::take(&mut self.has_failed) {
             tracing::info!("this node has the database again");
         }
@@ -279,7 +338,7 @@ impl LastRenewal {
         let has_skew = skew_ms.abs() >= LARGE_SKEW_MS;
         if has_skew && !self.has_skew {
             tracing::warn!(
-                skew_ms,
+                skew_ms = *skew_ms,
                 "the clock of this machine differs from that of the database; let both follow the same time servers"
             );
         }

@@ -14,7 +14,7 @@ use super::data_dir::{DataDir, Lock};
 use super::domain_checks::verifier;
 use super::inbox::Sandbox;
 use super::limits::LiveLimits;
-use super::membership::{Node, RunningNode};
+use super::membership::{MembershipError, Node, RunningNode};
 use super::reload::Reloader;
 use super::start_error::StartError;
 use super::tasks::{Tasks, once};
@@ -296,6 +296,7 @@ async fn start_parts(
         tls,
         names: config.acme.names(&config.smtp),
     };
+    running_node.node.go_live().await.map_err(MembershipError::Renewal)?;
     limits.relay = relay.serve(config, journey, &listeners, &stop_listeners);
     http_ports.serve(&api, beside, &limits, (&listeners, &stop_listeners));
     if let Some(renewer) = renewer {

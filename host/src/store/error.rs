@@ -147,6 +147,11 @@ pub enum ServerError {
          or run `waxwing nodes` of this version as the owner first"
     )]
     Rights { server: String, source: sqlx::Error },
+    #[error(
+        "the user of store.url may not use the tables that the database ({server}) has: {source}; grant it USAGE on their \
+         schema, and the rights on tables and sequences that packaging/postgres/roles.sql names"
+    )]
+    Grants { server: String, source: sqlx::Error },
 }
 
 /// Why a database was not moved into another one, or cannot be worked with because of a move.

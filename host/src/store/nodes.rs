@@ -62,22 +62,31 @@ pub enum NodeTime {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Renewal {
     pub time: Duration,
-    /// Whether it gives its shares away, because it stops.
     pub phase: NodePhase,
     /// How many milliseconds its clock is ahead of the database's.
     pub skew_ms: i64,
 }
 
+/// Only a live node gets shares, and keeps them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodePhase {
+    /// It has not loaded all that it needs yet.
+    Starting,
     Live,
+    /// Its master key does not open what the database has sealed.
+    Keyless,
+    /// It stops.
     Draining,
 }
 
 /// How a node stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeState {
+    /// It loads what it needs, and has no shares yet.
+    Starting,
     Live,
+    /// Its master key is another one: it has given its shares away, until it has the right key.
+    Keyless,
     /// It stops, and finishes what it has begun.
     Draining,
     /// Its time is over, and no other node has noticed yet.
@@ -98,8 +107,10 @@ pub struct Registered {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Renewed {
     pub shares: Vec<(Share, Epoch)>,
-    /// Nodes that work, also those that stop and finish what they have begun: each has its part of every limit.
+    /// Nodes that are not gone, also those that start or stop: each has its part of every limit.
     pub lasting: u32,
+    /// Whether each of them has renewed its time since this one registered, and so leaves it its part.
+    pub is_known: bool,
     /// The names of nodes whose time was over, and how many messages they had under way.
     pub ended: Vec<String>,
     pub recovered: usize,
@@ -114,6 +125,8 @@ pub struct Renewed {
 pub struct NodeRow {
     pub id: NodeId,
     pub name: String,
+    /// What tells its data directory from every other one.
+    pub directory: String,
     pub version: String,
     /// The newest migration that the node's version has.
     pub migration: i64,
@@ -178,12 +191,11 @@ impl Store {
         .bind(&node.directory)
         .run(&mut tx)
         .await?;
-        let time = match time {
-            NodeTime::Alone => WITHOUT_END,
-            NodeTime::Renewed(time) => time,
+        let (time, phase) = match time {
+            NodeTime::Alone => (WITHOUT_END, NodePhase::Live),
+            NodeTime::Renewed(time) => (time, NodePhase::Starting),
         };
-        let renewal = Renewal { time, phase: NodePhase::Live, skew_ms: 0 };
-        put(&mut tx, node, self.db.migration, renewal, clock).await?;
+        put(&mut tx, node, self.db.migration, Renewal { time, phase, skew_ms: 0 }, clock).await?;
         let recovered = recover(&mut tx, (now, clock), &settle).await?;
         tx.commit().await?;
         Ok(Registered { recovered, others: others.len() })
@@ -219,13 +231,20 @@ impl Store {
         let recovered =
             if ended.is_empty() { 0 } else { recover(&mut tx, (now, clock), &settle).await? };
         let lasting = sql("-- renew_node: lasting
-             SELECT id, state FROM nodes WHERE state <> 'gone'")
+             SELECT id, state, started_at, seen_at FROM nodes WHERE state <> 'gone'")
         .all(&mut tx)
         .await?;
-        let mut live = Vec::<NodeId>::new();
+        let (mut live, mut registered_at) = (Vec::<NodeId>::new(), clock);
+        let mut others_seen_at = Vec::<Timestamp>::new();
         for row in &lasting {
+            let id: NodeId = parsed(row, "nodes", "id")?;
             if word(row, "nodes", "state", NodeState::from_name)? == NodeState::Live {
-                live.push(parsed(row, "nodes", "id")?);
+                live.push(id);
+            }
+            if id == node.id {
+                registered_at = moment(row, "started_at")?;
+            } else {
+                others_seen_at.push(moment(row, "seen_at")?);
             }
         }
         let rows =
@@ -256,6 +275,7 @@ impl Store {
         Ok(Renewed {
             shares: held.map(|it| (it.share, it.epoch)).collect(),
             lasting: u32::try_from(lasting.len()).unwrap_or(u32::MAX),
+            is_known: others_seen_at.iter().all(|it| *it > registered_at),
             ended,
             recovered,
             seen_before: own.map(|(seen_at, _)| seen_at),
@@ -289,7 +309,8 @@ impl Store {
     pub async fn nodes(&self) -> Result<Vec<NodeRow>, StoreError> {
         let clock = self.database_clock().await?;
         let rows = sql("-- nodes
-             SELECT id, name, version, migration, started_at, seen_at, seen_until, skew_ms, state,
+             SELECT id, name, directory, version, migration, started_at, seen_at, seen_until, skew_ms,
+                    CASE WHEN state = 'draining' THEN COALESCE(phase, state) ELSE state END AS state,
                     (SELECT count(*) FROM shares s WHERE s.node = n.id) AS shares,
                     (SELECT count(*) FROM queue q WHERE q.lease_owner = n.id) AS leases
              FROM nodes n ORDER BY started_at, id")
@@ -299,20 +320,15 @@ impl Store {
     }
 
     fn node_row(&self, row: &Row, clock: Timestamp) -> Result<NodeRow, StoreError> {
-        let state = match word(row, "nodes", "state", NodeState::from_name)? {
-            NodeState::Gone => NodeState::Gone,
-            NodeState::Live | NodeState::Draining | NodeState::Late
-                if moment(row, "seen_until")? <= clock =>
-            {
-                NodeState::Late
-            }
-            lasting @ (NodeState::Live | NodeState::Draining | NodeState::Late) => lasting,
-        };
+        let told = word(row, "nodes", "state", NodeState::from_name)?;
+        let is_late = told != NodeState::Gone && moment(row, "seen_until")? <= clock;
+        let state = if is_late { NodeState::Late } else { told };
         // With a file nobody counts.
         let has_all = self.has_file() && state == NodeState::Live;
         Ok(NodeRow {
             id: parsed(row, "nodes", "id")?,
             name: column(row, "name")?,
+            directory: column(row, "directory")?,
             version: column(row, "version")?,
             migration: column(row, "migration")?,
             state,
@@ -379,15 +395,18 @@ async fn put(
     renewal: Renewal,
     clock: Timestamp,
 ) -> Result<(), StoreError> {
-    let state = match renewal.phase {
-        NodePhase::Live => NodeState::Live,
-        NodePhase::Draining => NodeState::Draining,
+    // Versions of before know three states.
+    let (state, phase) = match renewal.phase {
+        NodePhase::Live => (NodeState::Live, None),
+        NodePhase::Starting => (NodeState::Draining, Some(NodeState::Starting)),
+        NodePhase::Keyless => (NodeState::Draining, Some(NodeState::Keyless)),
+        NodePhase::Draining => (NodeState::Draining, Some(NodeState::Draining)),
     };
     sql("-- put_node
-         INSERT INTO nodes (id, name, directory, version, migration, started_at, seen_at, seen_until, skew_ms, state)
-         VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9)
+         INSERT INTO nodes (id, name, directory, version, migration, started_at, seen_at, seen_until, skew_ms, state, phase)
+         VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9, $10)
          ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, seen_until = excluded.seen_until,
-                                        skew_ms = excluded.skew_ms, state = excluded.state")
+                                        skew_ms = excluded.skew_ms, state = excluded.state, phase = excluded.phase")
     .bind(node.id.to_string())
     .bind(&node.name)
     .bind(&node.directory)
@@ -397,6 +416,7 @@ async fn put(
     .bind(clock.after(renewal.time).millis())
     .bind(renewal.skew_ms)
     .bind(state.as_str())
+    .bind(phase.map(NodeState::as_str))
     .run(tx)
     .await
     .map(|_| ())
@@ -459,7 +479,9 @@ impl NodeState {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Starting => "starting",
             Self::Live => "live",
+            Self::Keyless => "keyless",
             Self::Draining => "draining",
             Self::Late => "late",
             Self::Gone => "gone",
@@ -467,6 +489,7 @@ impl NodeState {
     }
 
     fn from_name(name: &str) -> Option<Self> {
-        [Self::Live, Self::Draining, Self::Gone].into_iter().find(|it| it.as_str() == name)
+        let all = [Self::Starting, Self::Live, Self::Keyless, Self::Draining, Self::Gone];
+        all.into_iter().find(|it| it.as_str() == name)
     }
 }

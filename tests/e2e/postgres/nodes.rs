@@ -1,6 +1,7 @@
 //! Several servers over one database: each message is delivered once, whichever node took it, and whichever node dies.
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use reqwest::Method;
 use serde_json::json;
@@ -162,4 +163,27 @@ async fn a_node_that_starts_again_takes_its_own_shares_up_at_once() {
     assert!(is_in(&shown, "one", "live") && shown[0]["shares"] == 64, "{shown:?}");
     until_relayed(&one, &keys, &ids).await;
     assert_eq!(lab.recipients().len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_master_key_was_rotated_elsewhere_waits_for_the_new_one() {
+    let Some(lab) = Lab::new("rotated_beside").await else { return };
+    let one = lab.node("one");
+    let keys = lab.keys(&one).await;
+    let other = lab.node("other");
+    until_shared(&one, &keys, &["one", "other"]).await;
+    assert_eq!(one.cli(&["master-key", "rotate"])["otherNodes"], json!(["other"]));
+
+    until_nodes(&one, &keys, "the other one waits", |it| is_in(it, "other", "keyless")).await;
+    until_shared(&one, &keys, &["one"]).await;
+    assert_eq!(other.get("/readyz").await.status, 503);
+    let report = checked_with(&one, &keys.operator).await;
+    assert_eq!(finding(&report, "nodes")["state"], "failing", "{report}");
+    let ids = send(&[&one, &other], &keys, 20).await;
+    until_relayed(&one, &keys, &ids).await;
+
+    let key = fs::read(one.data_dir().join("master.key")).expect("readable");
+    fs::write(other.data_dir().join("master.key"), key).expect("written");
+    until_shared(&one, &keys, &["one", "other"]).await;
+    assert_eq!(other.get("/readyz").await.status, 200);
 }

@@ -37,6 +37,21 @@ fn with_roles(cluster: &Cluster, name: &str) -> [String; 2] {
     ["waxwing_owner", "waxwing_serve"].map(|role| cluster.url_of(role, name))
 }
 
+/// A database with tables that the role of the servers may not see; the URL of that role.
+fn with_hidden_tables(cluster: &Cluster) -> String {
+    let name = "hidden_tables";
+    let database =
+        format!("CREATE DATABASE {name} OWNER waxwing_owner ENCODING 'UTF8' TEMPLATE template0");
+    drop(cluster.run("postgres", &database));
+    let [owner, serve] = ["waxwing_owner", "waxwing_serve"].map(|role| cluster.url_of(role, name));
+    let mut nodes = waxwing();
+    let home = tempfile::tempdir().expect("a folder");
+    nodes.args(["nodes", "--data-dir"]).arg(home.path()).env("WAXWING_STORE__URL", owner);
+    succeeded(&nodes.output().expect("the binary runs"));
+    drop(cluster.run(name, "REVOKE USAGE ON SCHEMA public FROM PUBLIC"));
+    serve
+}
+
 #[tokio::test]
 async fn a_role_that_may_only_write_rows_serves_what_the_owner_has_made() {
     let Some(cluster) = Cluster::shared("roles with the least rights on PostgreSQL") else {
@@ -48,6 +63,9 @@ async fn a_role_that_may_only_write_rows_serves_what_the_owner_has_made() {
     let home = tempfile::tempdir().expect("a folder");
     let why = refused_start(&home.path().join("data"), &serve);
     assert!(why.contains("may not make tables"), "{why}");
+    let hidden = with_hidden_tables(cluster);
+    let why = refused_start(&home.path().join("data"), &hidden);
+    assert!(why.contains("may not use the tables that the database"), "{why}");
 
     let mut server = Server::start(Launch::posting_here().with("store", "url", &owner));
     assert_delivers(&server, "owner@example.com").await;

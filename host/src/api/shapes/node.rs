@@ -38,8 +38,12 @@ pub struct Node {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeState {
+    /// It loads what it needs, and has no shares yet.
+    Starting,
     /// It works.
     Live,
+    /// Its master key is another one: it has given its shares away, and begins nothing until it has the right key.
+    Keyless,
     /// It stops: it has given its shares away, and finishes what it has begun.
     Draining,
     /// It has not been seen for as long as it may be silent; the next node that looks takes its shares.
@@ -79,7 +83,9 @@ impl From<NodeRow> for Node {
 impl From<store::NodeState> for NodeState {
     fn from(state: store::NodeState) -> Self {
         match state {
+            store::NodeState::Starting => Self::Starting,
             store::NodeState::Live => Self::Live,
+            store::NodeState::Keyless => Self::Keyless,
             store::NodeState::Draining => Self::Draining,
             store::NodeState::Late => Self::Late,
             store::NodeState::Gone => Self::Gone,

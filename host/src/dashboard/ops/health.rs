@@ -90,7 +90,9 @@ pub async fn show(
 impl Node {
     fn new(row: NodeRow, now: Timestamp) -> Self {
         let badge = match row.state {
+            NodeState::Starting => ("wait", "↻", "starting"),
             NodeState::Live => ("good", "✓", "live"),
+            NodeState::Keyless => ("bad", "✕", "another master key"),
             NodeState::Draining => ("wait", "↻", "draining"),
             NodeState::Late => ("bad", "✕", "late"),
             NodeState::Gone => ("wait", "–", "gone"),

@@ -10,6 +10,7 @@ mod machines;
 mod nodes;
 mod orders;
 mod persistence;
+mod running_jobs;
 mod shared;
 mod traps;
 
@@ -18,9 +19,7 @@ use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt;
-use futures_util::future::{Abortable, BoxFuture};
-use futures_util::stream::FuturesUnordered;
+use futures_util::future::Abortable;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
@@ -38,6 +37,7 @@ use directory_watch::DirectoryWatch;
 use jobs::{CandidateLoad, JobOutcome, LoadedCandidate, Source};
 use machine::{Approval, Cause, Decision, FilesGone, Proposal, RejectedFor};
 use machines::Machines;
+use running_jobs::RunningJobs;
 
 pub use super::orders::{Command, Order, OrderError};
 pub use events::{Event, EventKind, Listener};
@@ -70,8 +70,6 @@ pub struct SlotSupervisor {
     is_untidy: bool,
 }
 
-type Jobs = FuturesUnordered<BoxFuture<'static, (SlotName, u64, JobOutcome)>>;
-
 impl SlotSupervisor {
     /// The task over machines as the start left them.
     pub fn new(
@@ -102,7 +100,7 @@ impl SlotSupervisor {
     pub async fn run(mut self, evidence: Arc<dyn Evidence>, stop: CancellationToken) {
         let changed = Arc::new(Notify::new());
         let mut watch = DirectoryWatch::begin(&self.plugins.directory, &changed).await;
-        let mut work = Jobs::new();
+        let mut work = RunningJobs::default();
         let mut scans = tokio::time::interval(SCAN_INTERVAL);
         scans.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut syncs = tokio::time::interval(SYNC_INTERVAL);
@@ -121,7 +119,7 @@ impl SlotSupervisor {
                 _ = syncs.tick(), if self.nodes.is_some() => self.sync(&mut work).await,
                 Some(command) = self.commands.recv() => self.execute(command, &mut work, &evidence).await,
                 Some(report) = self.traps.recv() => self.call_failed(report, &mut work),
-                Some((slot, number, done)) = work.next(), if !work.is_empty() => {
+                Some((slot, number, done)) = work.next() => {
                     self.finish(&slot, number, done, &mut work);
                 }
             }
@@ -131,7 +129,7 @@ impl SlotSupervisor {
 
     /// Begins work for every slot whose files are not as they were. The scan is not done by the
     /// runtime's workers: a network file system may take its time.
-    async fn scan(&mut self, work: &mut Jobs, evidence: &Arc<dyn Evidence>) {
+    async fn scan(&mut self, work: &mut RunningJobs, evidence: &Arc<dyn Evidence>) {
         let directory = self.plugins.directory.clone();
         let found = match blocking(move || directory.scan()).await {
             Ok(found) => found,
@@ -168,7 +166,7 @@ impl SlotSupervisor {
         &mut self,
         slot: &SlotName,
         cause: Cause,
-        work: &mut Jobs,
+        work: &mut RunningJobs,
         evidence: &Arc<dyn Evidence>,
     ) {
         let source = self.source(slot, &cause);
@@ -199,9 +197,7 @@ impl SlotSupervisor {
         };
         let examined = Abortable::new(examination.run(), begun.ends_with);
         let (slot, number) = (slot.clone(), begun.number);
-        work.push(Box::pin(async move {
-            (slot, number, examined.await.unwrap_or(JobOutcome::Superseded))
-        }));
+        work.start(async move { (slot, number, examined.await.unwrap_or(JobOutcome::Superseded)) });
     }
 
     /// What is examined: the slot's files, and where several nodes share the slot what it was given before, too.
@@ -217,7 +213,7 @@ impl SlotSupervisor {
         }
     }
 
-    fn finish(&mut self, slot: &SlotName, number: u64, done: JobOutcome, work: &mut Jobs) {
+    fn finish(&mut self, slot: &SlotName, number: u64, done: JobOutcome, work: &mut RunningJobs) {
         if let JobOutcome::LoadedVersion(loaded) = done {
             self.version_loaded(slot, *loaded);
             return;
@@ -257,7 +253,7 @@ impl SlotSupervisor {
         slot: &SlotName,
         examined: LoadedCandidate,
         approval: Option<Approval>,
-        work: &mut Jobs,
+        work: &mut RunningJobs,
     ) {
         let LoadedCandidate { digest, given, found, state, result } = examined;
         self.was_given(slot, given);
@@ -296,10 +292,10 @@ impl SlotSupervisor {
     }
 
     /// Has the candidate shadow the active version, if one waits; answers whether one does.
-    fn shadow(&mut self, slot: &SlotName, calls: u32, work: &mut Jobs) -> bool {
+    fn shadow(&mut self, slot: &SlotName, calls: u32, work: &mut RunningJobs) -> bool {
         let Some((number, rest)) = self.machines.of(slot).begin_shadow(calls) else { return false };
         let name = slot.clone();
-        work.push(Box::pin(async move { (name, number, jobs::run_shadow_calls(rest).await) }));
+        work.start(async move { (name, number, jobs::run_shadow_calls(rest).await) });
         tracing::info!(%slot, calls, "shadow run started: the next calls of the active plugin also go to the candidate");
         self.candidate_changed(slot);
         self.publish(slot);

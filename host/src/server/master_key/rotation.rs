@@ -149,6 +149,16 @@ pub async fn rotate(
     reseal_all(data, store).await
 }
 
+/// The names of the other nodes of the database that are not gone: each needs a copy of the file.
+pub async fn other_nodes(data: &DataDir, store: &Store) -> Result<Vec<String>, RotationError> {
+    if store.has_file() {
+        return Ok(Vec::new());
+    }
+    let own = data.identity()?;
+    let is_other = |it: &NodeRow| it.state != NodeState::Gone && it.directory != own;
+    Ok(store.nodes().await?.into_iter().filter(is_other).map(|it| it.name).collect())
+}
+
 /// Seals with the newest key what an interrupted rotation has left, or a server that had not read the new key yet.
 pub async fn reseal(data: &DataDir, store: &Store) -> Result<Resealed, RotationError> {
     let _alone = data.lock_keys()?;
@@ -196,7 +206,7 @@ pub async fn drop_earlier(
 /// Keeps a server off the directory; where nodes share a database, none of them may work.
 async fn without_servers(data: &DataDir, store: &Store) -> Result<Lock, RotationError> {
     let lock = data.lock()?;
-    let works = |it: &NodeRow| matches!(it.state, NodeState::Live | NodeState::Draining);
+    let works = |it: &NodeRow| !matches!(it.state, NodeState::Late | NodeState::Gone);
     if !store.has_file() && store.nodes().await?.iter().any(works) {
         return Err(RotationError::ServersRun);
     }

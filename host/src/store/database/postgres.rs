@@ -23,7 +23,7 @@ use sqlx::{ConnectOptions, Connection, Row};
 
 use self::hosts::{hosts, named};
 use self::pool::Server;
-use self::primary::Primary;
+use self::primary::{Primary, Timeline, timeline};
 use self::sqlstate::code;
 use super::connections::{Connections, Database, Pool, Single};
 use super::migrations::{POSTGRES, newest};
@@ -36,6 +36,8 @@ use crate::store::error::ServerError;
 #[cfg(test)]
 pub use text::for_server;
 
+/// The SQLSTATEs of a user who lacks a right: `insufficient_privilege`, and `invalid_schema_name` where the schema is hidden.
+const DENIED: [&str; 2] = ["42501", "3F000"];
 /// PostgreSQL 15, as `server_version_num` says it.
 const OLDEST: i32 = 150_000;
 /// Connections that read for sends and deliveries.
@@ -53,6 +55,9 @@ const BESIDE_WRITERS: u32 = 4;
 const READ_WAIT: Duration = Duration::from_secs(5);
 /// How long a host may take until a connection to it is there.
 const CONNECTION_WAIT: Duration = Duration::from_secs(10);
+/// How long the hosts that have not answered are waited for once one is there that can be worked with: it may be an old
+/// primary beside one that was promoted since.
+const OTHERS_WAIT: Duration = Duration::from_millis(500);
 /// How long one that writes waits for a connection that writes: beside others, and alone.
 const BESIDE_WAIT: Duration = Duration::from_secs(10);
 const ALONE_WAIT: Duration = Duration::from_secs(30);
@@ -67,11 +72,11 @@ const WRITES: &str = "SET lock_timeout = 30000; SET idle_in_transaction_session_
 /// Connects to the primary, and brings the schema up to date with these migrations.
 pub async fn open(url: &str, migrations: &Migrator) -> Result<Database, StoreError> {
     let hosts = hosts(url)?;
-    let (at, mut connection) = connect(&hosts).await?;
+    let Found { at, timeline, mut connection } = connect(&hosts).await?;
     let host = hosts.get(at).ok_or(ServerError::Url)?.clone();
     migrate(&mut connection, migrations, &host).await?;
     connection.close().await.map_err(StoreError::during("open"))?;
-    let primary = Arc::new(Primary::new(hosts, at));
+    let primary = Arc::new(Primary::new(hosts, (at, timeline)));
     let server =
         |connections, wait, settings| Server::new(&primary, &host, (connections, wait, settings));
     let of = |server, purpose| Connections::new(Pool::Postgres(server), purpose);
@@ -88,7 +93,7 @@ pub async fn open(url: &str, migrations: &Migrator) -> Result<Database, StoreErr
 /// Whether the server can be reached, and its database be brought up to date. Changes nothing.
 pub async fn check(url: &str) -> Result<(), StoreError> {
     let during = || StoreError::during("check");
-    let (_, mut connection) = connect(&hosts(url)?).await?;
+    let mut connection = connect(&hosts(url)?).await?.connection;
     let applied = upgrade::applied(&mut connection).await?;
     if applied.is_empty() {
         return Ok(());
@@ -107,7 +112,7 @@ pub async fn check(url: &str) -> Result<(), StoreError> {
 /// A session of its own with the primary, and the name of the primary and its database, without a password.
 pub async fn session(url: &str) -> Result<(PgConnection, String), StoreError> {
     let hosts = hosts(url)?;
-    let (at, connection) = connect(&hosts).await?;
+    let Found { at, connection, .. } = connect(&hosts).await?;
     Ok((connection, hosts.get(at).map(named).unwrap_or_default()))
 }
 
@@ -116,18 +121,40 @@ pub fn name_of(url: &str) -> Result<String, StoreError> {
     Ok(hosts(url)?.iter().map(named).collect::<Vec<_>>().join(", "))
 }
 
-/// Connects to the primary, and answers its place among the hosts: the first host that can be worked with. One that does
-/// not answer holds up nothing.
-async fn connect(hosts: &[PgConnectOptions]) -> Result<(usize, PgConnection), StoreError> {
+/// A host that can be worked with.
+struct Found {
+    /// Its place among the hosts.
+    at: usize,
+    timeline: Timeline,
+    connection: PgConnection,
+}
+
+/// Connects to the primary: of the hosts that can be worked with the one that was promoted last. One that does not answer
+/// holds up nothing for long.
+async fn connect(hosts: &[PgConnectOptions]) -> Result<Found, StoreError> {
     let all = hosts.iter().enumerate();
     let mut connecting: FuturesUnordered<_> =
         all.map(|(at, host)| async move { (at, connect_to(host).await) }).collect();
     let mut refused = Vec::with_capacity(hosts.len());
-    while let Some((at, connected)) = connecting.next().await {
+    let mut found: Option<Found> = None;
+    loop {
+        let next = connecting.next();
+        let answer = match found {
+            Some(_) => tokio::time::timeout(OTHERS_WAIT, next).await.ok().flatten(),
+            None => next.await,
+        };
+        let Some((at, connected)) = answer else { break };
         match connected {
-            Ok(connection) => return Ok((at, connection)),
+            Ok((connection, timeline)) => {
+                if found.as_ref().is_none_or(|it| it.timeline < timeline) {
+                    found = Some(Found { at, timeline, connection });
+                }
+            }
             Err(error) => refused.push((at, error)),
         }
+    }
+    if let Some(found) = found {
+        return Ok(found);
     }
     if hosts.len() == 1
         && let Some((_, error)) = refused.pop()
@@ -140,7 +167,7 @@ async fn connect(hosts: &[PgConnectOptions]) -> Result<(usize, PgConnection), St
 }
 
 /// Connects, and looks whether this server and this database can be worked with.
-async fn connect_to(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
+async fn connect_to(options: &PgConnectOptions) -> Result<(PgConnection, Timeline), StoreError> {
     let unreachable = |source| ServerError::Unreachable { server: named(options), source };
     let timeout = tokio::time::timeout(CONNECTION_WAIT, options.connect()).await;
     let late = || unreachable(io::Error::from(io::ErrorKind::TimedOut).into());
@@ -162,7 +189,8 @@ async fn connect_to(options: &PgConnectOptions) -> Result<PgConnection, StoreErr
     if row.try_get("is_standby").map_err(read)? {
         return Err(ServerError::Standby { server: named(options) }.into());
     }
-    Ok(connection)
+    let timeline = timeline(&mut connection).await.map_err(read)?;
+    Ok((connection, timeline))
 }
 
 /// Brings the tables up to date.
@@ -171,12 +199,21 @@ async fn migrate(
     migrations: &Migrator,
     options: &PgConnectOptions,
 ) -> Result<(), StoreError> {
-    let denied = |error: &sqlx::Error| code(error).is_some_and(|it| it == "42501");
+    let denied = |error: &sqlx::Error| code(error).is_some_and(|it| DENIED.contains(&&*it));
     match upgrade::migrate(connection, migrations).await {
         Err(StoreError::Migrate(
             MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _),
         )) if denied(&error) => {
-            Err(ServerError::Rights { server: named(options), source: error }.into())
+            let (server, source) = (named(options), error);
+            // Whom the schema is hidden from takes the database for a new one.
+            let about = "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = '_sqlx_migrations') AS has_tables";
+            let row = sqlx::query(about).fetch_one(connection).await;
+            let has_tables = row.and_then(|it| it.try_get("has_tables"));
+            Err(if has_tables.map_err(StoreError::during("open"))? {
+                ServerError::Grants { server, source }.into()
+            } else {
+                ServerError::Rights { server, source }.into()
+            })
         }
         migrated => migrated,
     }

@@ -25,6 +25,8 @@ pub use walk::Copied;
 
 /// Tables in which a new database has rows.
 const BEGUN: [&str; 5] = ["inbox_total", "probe", "revision", "upkeep", "webhook_cursor"];
+/// What nodes share in a server's database stands beside a file, in its data directory: nobody would read it there.
+const BESIDE_A_FILE: [&str; 4] = ["inbox", "inbox_total", "plugin_blobs", "plugin_slots"];
 
 /// A database that can be moved.
 #[derive(Debug)]
@@ -187,10 +189,7 @@ impl Transfer {
         made.close().await;
         let mut target = Box::pin(Reader::open(to)).await?;
         let schema = target.schema().await?;
-        let tables = match to {
-            Place::File(_) => schema::tables(&schema, &source.schema)?,
-            Place::Server(_) => schema::tables(&source.schema, &schema)?,
-        };
+        let tables = tables(to, (&source.schema, &schema))?;
         let mut writer = Box::pin(Writer::open(to)).await?;
         Box::pin(writer.prepare(&source.salt, &tables)).await?;
         Ok(Self { source, target, name: name_of(to)?, writer, tables })
@@ -282,11 +281,20 @@ pub async fn compare(
     told: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Vec<ComparedTable>, StoreError> {
     let (mut source, mut target) = (Source::open(from).await?, Source::open(to).await?);
-    let tables = match to {
-        Place::File(_) => schema::tables(&target.schema, &source.schema)?,
-        Place::Server(_) => schema::tables(&source.schema, &target.schema)?,
-    };
+    let tables = tables(to, (&source.schema, &target.schema))?;
     compare_all(&tables, (&mut source.reader, &mut target.reader), told).await
+}
+
+/// The tables that are moved there.
+fn tables(to: &Place, (source, target): (&Schema, &Schema)) -> Result<Vec<Table>, TransferError> {
+    match to {
+        Place::File(_) => {
+            let mut tables = schema::tables(target, source)?;
+            tables.retain(|it| !BESIDE_A_FILE.contains(&it.name.as_str()));
+            Ok(tables)
+        }
+        Place::Server(_) => schema::tables(source, target),
+    }
 }
 
 async fn compare_all(

@@ -118,6 +118,44 @@ async fn a_node_leases_nothing_of_a_share_that_it_has_handed_over() {
 }
 
 #[tokio::test]
+async fn a_node_that_starts_gets_no_share_and_is_known_once_all_have_renewed() {
+    let fixture = with_a_message().await;
+    let (store, first, second) = (&fixture.store, node("first"), node("second"));
+    register(store, &first, HOUR).await;
+    assert_eq!(state(store, &first).await, NodeState::Starting);
+    let (starting, _) = renew_as(store, &first, NodePhase::Starting).await;
+    assert!(starting.shares.is_empty() && starting.is_known, "{starting:?}");
+    renew(store, &first).await;
+    assert_eq!(state(store, &first).await, NodeState::Live);
+
+    register(store, &second, HOUR).await;
+    sql("UPDATE nodes SET seen_at = started_at").run(&store.db.writer).await.expect("written");
+    let (unknown, _) = renew_as(store, &second, NodePhase::Starting).await;
+    assert!(unknown.shares.is_empty() && !unknown.is_known, "{unknown:?}");
+    sql("UPDATE nodes SET started_at = 0").run(&store.db.writer).await.expect("written");
+    let (others, _) = renew(store, &first).await;
+    assert_eq!((others.shares.len(), others.lasting), (64, 2), "it keeps them until then");
+    let (known, _) = renew_as(store, &second, NodePhase::Starting).await;
+    assert!(known.shares.is_empty() && known.is_known, "{known:?}");
+}
+
+#[tokio::test]
+async fn a_node_with_another_master_key_gives_its_shares_away() {
+    let fixture = with_a_message().await;
+    let (store, first, second) = (&fixture.store, node("first"), node("second"));
+    for it in [&first, &second] {
+        register(store, it, HOUR).await;
+        renew(store, it).await;
+    }
+    renew(store, &first).await;
+    let (given, _) = renew_as(store, &first, NodePhase::Keyless).await;
+    assert!(given.shares.is_empty(), "{given:?}");
+    assert_eq!(state(store, &first).await, NodeState::Keyless);
+    let (all, _) = renew(store, &second).await;
+    assert_eq!(all.shares.len(), 64);
+}
+
+#[tokio::test]
 async fn a_node_past_its_time_leases_and_settles_nothing() {
     let fixture = with_a_message().await;
     let (store, dead, alive) = (&fixture.store, node("dead"), node("alive"));
@@ -230,6 +268,7 @@ async fn a_node_that_drains_gives_its_shares_away_and_finishes_its_leases() {
     assert_eq!(alone.shares.len(), 64, "there is nobody to give them to");
 
     register(store, &staying, HOUR).await;
+    renew(store, &staying).await;
     let (given, _) = renew_as(store, &leaving, NodePhase::Draining).await;
     assert!(given.shares.is_empty() && given.lasting == 2, "{given:?}");
     let (taken, _) = renew(store, &staying).await;

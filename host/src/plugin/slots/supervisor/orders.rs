@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::machine::{Approval, Cause, OrderedActivation};
 use super::shared::Elsewhere;
-use super::{Jobs, SlotSupervisor, blocking};
+use super::{RunningJobs, SlotSupervisor, blocking};
 use crate::plugin::config::settings_file;
 use crate::plugin::config::slot::{Activation, SlotName};
 use crate::plugin::promotion::evidence::Evidence;
@@ -23,7 +23,7 @@ impl SlotSupervisor {
     pub(super) async fn execute(
         &mut self,
         command: Command,
-        work: &mut Jobs,
+        work: &mut RunningJobs,
         evidence: &Arc<dyn Evidence>,
     ) {
         let Command { slot, order, seen, answer } = command;
@@ -63,7 +63,7 @@ impl SlotSupervisor {
         &mut self,
         slot: &SlotName,
         order: Order,
-        work: &mut Jobs,
+        work: &mut RunningJobs,
         evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
         let is_known = self.machines.has(slot);
@@ -113,7 +113,7 @@ impl SlotSupervisor {
     fn activate_by_order(
         &mut self,
         slot: &SlotName,
-        work: &mut Jobs,
+        work: &mut RunningJobs,
         evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
         let ordered = match self.activate_elsewhere(slot) {
@@ -151,7 +151,7 @@ impl SlotSupervisor {
         &mut self,
         slot: &SlotName,
         settings: Map<String, Value>,
-        work: &mut Jobs,
+        work: &mut RunningJobs,
         evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
         let active = self.plugins.statuses.slot(slot).and_then(|it| it.active);
@@ -189,7 +189,7 @@ impl SlotSupervisor {
         component: bytes::Bytes,
         signature: Option<String>,
         activation: Option<Activation>,
-        work: &mut Jobs,
+        work: &mut RunningJobs,
         evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
         let (directory, name) = (self.plugins.directory.clone(), slot.clone());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::machine::{Machine, Written};
 use super::nodes::Nodes;
-use super::{Jobs, SlotSupervisor, blocking, jobs};
+use super::{RunningJobs, SlotSupervisor, blocking, jobs};
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::runtime::kind::Kind;
@@ -20,7 +20,7 @@ impl SlotSupervisor {
     /// Writes the state of the slots that changed, off the runtime's workers, and shows them then.
     /// What cannot be written is shown as such, and tried again at every scan.
     /// Answers the slots that another node changed at the same time: its change holds, and that of this node is dropped.
-    pub(super) async fn save(&mut self, work: &mut Jobs) -> Vec<SlotName> {
+    pub(super) async fn save(&mut self, work: &mut RunningJobs) -> Vec<SlotName> {
         let unsaved: Vec<_> = self.machines.all().filter_map(Machine::unsaved).collect();
         let mut dropped = Vec::new();
         for (slot, state) in unsaved {
@@ -55,7 +55,7 @@ impl SlotSupervisor {
     }
 
     /// Has components forgotten that nothing names any more.
-    pub(super) fn tidy(&mut self, work: &mut Jobs, evidence: &Arc<dyn Evidence>) {
+    pub(super) fn tidy(&mut self, work: &mut RunningJobs, evidence: &Arc<dyn Evidence>) {
         if !std::mem::take(&mut self.is_untidy) {
             return;
         }
@@ -64,8 +64,8 @@ impl SlotSupervisor {
         named.extend(self.nodes.iter().flat_map(Nodes::named));
         let (slot_store, evidence) = (self.plugins.slot_store.clone(), Arc::clone(evidence));
         let nobody = Kind::Plan.builtin_slot();
-        work.push(Box::pin(async move {
+        work.start(async move {
             (nobody, 0, jobs::delete_unused_components(slot_store, named, evidence).await)
-        }));
+        });
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::jobs::LoadedVersion;
 use super::machine::{Approval, Cause, Machine, PluginVersion};
 use super::nodes::{Change, Known, Nodes, Verdict};
-use super::{Jobs, SlotSupervisor, jobs};
+use super::{RunningJobs, SlotSupervisor, jobs};
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::runtime::stage::Stage;
@@ -28,7 +28,7 @@ pub(super) enum Elsewhere {
 
 impl SlotSupervisor {
     /// Takes over what other nodes have written, and says what this one runs.
-    pub(super) async fn sync(&mut self, work: &mut Jobs) {
+    pub(super) async fn sync(&mut self, work: &mut RunningJobs) {
         let Some(nodes) = &mut self.nodes else { return };
         match nodes.changes().await {
             Ok(changes) => {
@@ -63,7 +63,7 @@ impl SlotSupervisor {
         }
     }
 
-    fn adopt(&mut self, change: Change, work: &mut Jobs) {
+    fn adopt(&mut self, change: Change, work: &mut RunningJobs) {
         let Some(nodes) = &mut self.nodes else { return };
         let (slot, node) = (change.slot.clone(), nodes.name().to_owned());
         let machine = self.machines.of(&slot);
@@ -94,7 +94,7 @@ impl SlotSupervisor {
     }
 
     /// Loads versions that the slots name and this node does not have.
-    fn load_missing(&mut self, work: &mut Jobs) {
+    fn load_missing(&mut self, work: &mut RunningJobs) {
         let Some(nodes) = &mut self.nodes else { return };
         for machine in self.machines.all() {
             let slot = machine.slot();
@@ -102,10 +102,10 @@ impl SlotSupervisor {
             for version in machine.missing().into_iter().chain(known.unprepared()) {
                 if known.begin_loading(&version) {
                     let (plugins, name) = (Arc::clone(&self.plugins), slot.clone());
-                    work.push(Box::pin(async move {
+                    work.start(async move {
                         let loaded = jobs::load(&plugins, &name, version).await;
                         (name, 0, loaded)
-                    }));
+                    });
                 }
             }
         }
@@ -235,7 +235,7 @@ impl SlotSupervisor {
         &mut self,
         slot: &SlotName,
         given: Given,
-        work: &mut Jobs,
+        work: &mut RunningJobs,
         evidence: &Arc<dyn Evidence>,
     ) {
         let Some(nodes) = &mut self.nodes else { return };

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::events::EventKind;
 use super::jobs::Blame;
-use super::{Jobs, SlotSupervisor, jobs};
+use super::{RunningJobs, SlotSupervisor, jobs};
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::installed::InstalledPlugin;
@@ -20,7 +20,7 @@ const MAX_TRAPS_PER_INPUT: usize = 64;
 impl SlotSupervisor {
     /// A call for a message got no answer. Whether the plugin or the input is to blame is found out
     /// by another generation: the one before it, or the built-in one.
-    pub(super) fn call_failed(&mut self, report: FailureReport, work: &mut Jobs) {
+    pub(super) fn call_failed(&mut self, report: FailureReport, work: &mut RunningJobs) {
         let slot = report.plugin.slot().clone();
         let machine = self.machines.of(&slot);
         if !machine.serves(&report.plugin) {
@@ -47,7 +47,7 @@ impl SlotSupervisor {
         };
         // The built-in one tries a copy of itself too: where both fail, the copy is not to blame.
         let other = previous.filter(is_other).unwrap_or(builtin);
-        work.push(Box::pin(async move { (slot, 0, jobs::find_blame(report, other).await) }));
+        work.start(async move { (slot, 0, jobs::find_blame(report, other).await) });
     }
 
     /// It is known who is to blame for the traps on an input.

@@ -1,5 +1,8 @@
 //! Which host of `store.url` is the primary. All hosts are asked again and again: a standby that was promoted is found
 //! within seconds, and a primary that answers nothing any more holds up no statement for minutes.
+//!
+//! Whoever is promoted begins a new timeline. So of two hosts that both say that they are the primary, the one with the higher
+//! timeline is, and one with a lower timeline than was ever seen is an old primary that was not stopped.
 
 use std::fmt;
 use std::future::Future;
@@ -37,6 +40,10 @@ pub struct Primary {
 struct State {
     /// The place of the primary among the hosts.
     at: usize,
+    /// The highest that a primary has had.
+    timeline: Timeline,
+    /// The places of old primaries, as they were logged last.
+    outdated: Vec<usize>,
     /// Older connections are used no more.
     trusted_since: Instant,
     /// Since when no host is a primary that answers.
@@ -45,10 +52,13 @@ struct State {
     is_given_up: bool,
 }
 
+/// Moves with each promotion; 0 where the server does not say it.
+pub type Timeline = u32;
+
 /// What a host says that it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    Primary,
+    Primary(Timeline),
     Standby,
     /// It did not answer in time.
     Silent,
@@ -71,10 +81,16 @@ struct Probe<'a> {
 }
 
 impl Primary {
-    /// Of these hosts that one was the primary just now.
-    pub fn new(hosts: Vec<PgConnectOptions>, at: usize) -> Self {
-        let trusted_since = Instant::now();
-        let state = State { at, trusted_since, silent_since: None, is_given_up: false };
+    /// Of these hosts that one was the primary just now, with that timeline.
+    pub fn new(hosts: Vec<PgConnectOptions>, (at, timeline): (usize, Timeline)) -> Self {
+        let state = State {
+            at,
+            timeline,
+            outdated: Vec::new(),
+            trusted_since: Instant::now(),
+            silent_since: None,
+            is_given_up: false,
+        };
         Self { hosts, state: Mutex::new(state), given_up: watch::Sender::new(0) }
     }
 
@@ -141,13 +157,16 @@ impl Primary {
         }
     }
 
-    /// What follows from the answers of the hosts, in their order. A primary that answers stays the primary, whatever
-    /// another host says.
+    /// What follows from the answers of the hosts, in their order. A primary that answers stays the primary, unless another
+    /// one was promoted since.
     fn judge(&self, roles: &[Role], now: Instant) -> Change {
         let mut state = self.state();
-        let is_there = roles.get(state.at) == Some(&Role::Primary);
-        let is_primary = |it: &Role| *it == Role::Primary;
-        let at = if is_there { Some(state.at) } else { roles.iter().position(is_primary) };
+        let newest = roles.iter().filter_map(|it| it.timeline()).max().unwrap_or_default();
+        state.timeline = state.timeline.max(newest);
+        let primary = Role::Primary(state.timeline);
+        let is_there = roles.get(state.at) == Some(&primary);
+        let at = if is_there { Some(state.at) } else { roles.iter().position(|it| *it == primary) };
+        self.tell_outdated(&mut state, roles);
         let Some(at) = at else {
             if state.silent_since.is_none() {
                 tracing::error!(
@@ -170,6 +189,26 @@ impl Primary {
         if has_moved { Change::Moved(at) } else { Change::Nothing }
     }
 
+    /// Logs which hosts are old primaries, when that changes.
+    fn tell_outdated(&self, state: &mut State, roles: &[Role]) {
+        let is_outdated = |it: &Role| it.timeline().is_some_and(|it| it < state.timeline);
+        let outdated: Vec<usize> =
+            roles.iter().enumerate().filter(|(_, it)| is_outdated(it)).map(|(at, _)| at).collect();
+        if outdated == state.outdated {
+            return;
+        }
+        for host in outdated.iter().filter_map(|at| self.hosts.get(*at)) {
+            tracing::error!(
+                host = named(host),
+                timeline = state.timeline,
+                "this host says that it is the primary of the database, but another one was promoted since: nothing is \
+                 written there; stop it, and make it a standby of the new primary. Where you have restored a dump into \
+                 a new cluster, restart all servers instead"
+            );
+        }
+        state.outdated = outdated;
+    }
+
     /// The connections of this time are used no more, and what waits for them ends.
     fn give_up(&self) {
         self.state().trusted_since = Instant::now();
@@ -188,6 +227,15 @@ impl fmt::Debug for Primary {
     }
 }
 
+impl Role {
+    fn timeline(self) -> Option<Timeline> {
+        match self {
+            Self::Primary(timeline) => Some(timeline),
+            Self::Standby | Self::Silent => None,
+        }
+    }
+}
+
 impl Probe<'_> {
     async fn ask(&mut self) -> Role {
         // One that does not answer in time is dropped.
@@ -197,13 +245,17 @@ impl Probe<'_> {
                 Some(it) => it,
                 None => host.connect().await?,
             };
-            let is_standby = is_standby(&mut connection).await?;
-            Ok::<_, sqlx::Error>((connection, is_standby))
+            let role = if is_standby(&mut connection).await? {
+                Role::Standby
+            } else {
+                Role::Primary(timeline(&mut connection).await?)
+            };
+            Ok::<_, sqlx::Error>((connection, role))
         };
         match timeout(ANSWER_WAIT, asked).await {
-            Ok(Ok((connection, is_standby))) => {
+            Ok(Ok((connection, role))) => {
                 self.connection = Some(connection);
-                if is_standby { Role::Standby } else { Role::Primary }
+                role
             }
             Ok(Err(_)) | Err(_) => Role::Silent,
         }
@@ -214,6 +266,20 @@ impl Probe<'_> {
 pub async fn is_standby(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
     let asked = "SELECT pg_is_in_recovery() AS is_standby";
     sqlx::query(asked).fetch_one(connection).await?.try_get("is_standby")
+}
+
+/// The timeline into which a primary writes.
+pub async fn timeline(connection: &mut PgConnection) -> Result<Timeline, sqlx::Error> {
+    let asked = "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline";
+    match sqlx::query(asked).fetch_one(connection).await {
+        Ok(row) => {
+            let digits: String = row.try_get("timeline")?;
+            Ok(Timeline::from_str_radix(&digits, 16).unwrap_or_default())
+        }
+        // An engine that speaks PostgreSQL, and has no WAL to name.
+        Err(sqlx::Error::Database(_)) => Ok(0),
+        Err(error) => Err(error),
+    }
 }
 
 fn no_answer() -> sqlx::Error {
@@ -228,15 +294,29 @@ mod tests {
     fn primary() -> Primary {
         let hosts = ["postgres://a/mail", "postgres://b/mail"];
         let hosts = hosts.map(|it| it.parse::<PgConnectOptions>().expect("a URL"));
-        Primary::new(hosts.to_vec(), 0)
+        Primary::new(hosts.to_vec(), (0, 1))
     }
 
     #[test]
     fn a_primary_that_answers_stays_it_beside_another_one() {
         let primary = primary();
         let now = Instant::now();
-        assert_eq!(primary.judge(&[Role::Primary, Role::Standby], now), Change::Nothing);
-        assert_eq!(primary.judge(&[Role::Primary, Role::Primary], now), Change::Nothing);
+        assert_eq!(primary.judge(&[Role::Primary(1), Role::Standby], now), Change::Nothing);
+        assert_eq!(primary.judge(&[Role::Primary(1), Role::Primary(1)], now), Change::Nothing);
+    }
+
+    #[test]
+    fn an_old_primary_that_comes_back_is_never_used_again() {
+        let primary = primary();
+        let start = Instant::now();
+        assert_eq!(primary.judge(&[Role::Primary(1), Role::Primary(2)], start), Change::Moved(1));
+        assert_eq!(primary.judge(&[Role::Primary(1), Role::Primary(2)], start), Change::Nothing);
+        assert_eq!(primary.state().outdated, [0]);
+        assert_eq!(primary.judge(&[Role::Primary(1), Role::Silent], start), Change::Nothing);
+        let later = start + GIVE_UP_AFTER + Duration::from_secs(1);
+        assert_eq!(primary.judge(&[Role::Primary(1), Role::Silent], later), Change::GaveUp);
+        assert_eq!(primary.judge(&[Role::Standby, Role::Primary(2)], later), Change::Nothing);
+        assert!(primary.state().outdated.is_empty() && primary.state().at == 1);
     }
 
     #[test]
@@ -245,8 +325,8 @@ mod tests {
             let primary = primary();
             let now = Instant::now();
             assert_eq!(primary.judge(&[before, Role::Standby], now), Change::Nothing);
-            assert_eq!(primary.judge(&[before, Role::Primary], now), Change::Moved(1));
-            assert_eq!(primary.judge(&[Role::Primary, Role::Primary], now), Change::Nothing);
+            assert_eq!(primary.judge(&[before, Role::Primary(2)], now), Change::Moved(1));
+            assert_eq!(primary.judge(&[before, Role::Primary(2)], now), Change::Nothing);
             assert_eq!(primary.state().at, 1);
         }
     }
@@ -262,7 +342,7 @@ mod tests {
         let later = start + GIVE_UP_AFTER + Duration::from_secs(1);
         assert_eq!(primary.judge(&silent, later), Change::GaveUp);
         assert_eq!(primary.judge(&silent, later), Change::Nothing, "once");
-        assert_eq!(primary.judge(&[Role::Primary, Role::Standby], later), Change::Nothing);
+        assert_eq!(primary.judge(&[Role::Primary(1), Role::Standby], later), Change::Nothing);
         assert!(!primary.is_missing(), "it answers again");
     }
 
