@@ -198,7 +198,7 @@ async fn start_parts(
         facts: Arc::clone(&facts),
         inbox: sandbox.address.unwrap_or(config.inbox.smtp_listen),
         wake: Arc::clone(&wake),
-        held_since: store.delivery_hold().await?,
+        held_since: store.begin_hold().await?,
     };
     let (worker, routes) = delivery::worker(config, &data, parts)?;
     let mut limits = LiveLimits::new(config, stop_listeners.clone());
