@@ -53,7 +53,10 @@ pub struct Parts {
 pub fn running(config: &Config, parts: Parts) -> Result<Health, DeliverySetupError> {
     let Parts { clock, store, plugins, admission, certificates, orders, listeners } = parts;
     let wanted_descriptors = descriptors::wanted(config);
-    let live = Live { started_at: clock.now(), store, plugins, listeners, wanted_descriptors };
+    let data = DataDir::unopened(&config.store);
+    let key_fault = Tell::new(move || data.key_fault().map(|it| it.to_string()));
+    let started_at = clock.now();
+    let live = Live { started_at, store, plugins, listeners, wanted_descriptors, key_fault };
     let server = ServerView::Running(Box::new(live));
     let egress = Tell::new(move || egress(&admission.routes.load()));
     let (hostname, is_named) = host(config);

@@ -92,6 +92,23 @@ fn a_running_server_takes_over_new_keys_for_seals_and_return_paths() {
 }
 
 #[test]
+fn each_fault_of_the_master_key_is_told_once_and_so_is_its_end() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = DataDir::open(directory.path()).expect("opened");
+    let known = data.server_keys().expect("made");
+    let whole = std::fs::read(data.file(MASTER_KEY)).expect("there");
+    let is_news = || known.is_news(data.key_fault().as_ref());
+    assert!(!is_news(), "nothing is wrong");
+    std::fs::write(data.file(MASTER_KEY), "short").expect("written");
+    assert_eq!([is_news(), is_news()], [true, false], "it is broken");
+    std::fs::remove_file(data.file(MASTER_KEY)).expect("removed");
+    assert_eq!([is_news(), is_news()], [true, false], "it is missing");
+    assert!(!data.has_master_key(), "a look makes none");
+    std::fs::write(data.file(MASTER_KEY), whole).expect("written");
+    assert_eq!([is_news(), is_news()], [true, false], "it is there again");
+}
+
+#[test]
 fn one_process_at_a_time_changes_the_keys() {
     let directory = tempfile::tempdir().expect("a directory");
     let data = DataDir::open(directory.path()).expect("opened");
