@@ -1,4 +1,5 @@
-//! Writes every change by the command line into the audit log: who may read the data directory has no other name.
+//! Writes every change by the command line into the audit log: who may read the data directory has no other name. A change
+//! of an account that is being deleted is refused before.
 //!
 //! One place for all commands, so that a new one cannot be forgotten: a test holds that each command stands in one of
 //! the lists below. A command that knows more than its arguments say notes its [`Act`](crate::management::acts::Act).
@@ -10,9 +11,11 @@ use clap::{ArgMatches, Command, FromArgMatches};
 use super::error::CliError;
 use super::open::Target;
 use super::output;
-use crate::id::AccountId;
+use crate::account::AccountState;
+use crate::id::{AccountId, KeyId, MessageId, WebhookId};
+use crate::management::accounts::AccountError;
 use crate::management::acts;
-use crate::store::{ActorId, AuditRow};
+use crate::store::{ActorId, AuditRow, Store, StoreError, WebhookOwner};
 
 /// Commands that change something, with the operation of the API that does the same where there is one; and one that
 /// takes all of an account away with it.
@@ -60,6 +63,10 @@ const CHANGES: [(&str, &str); 42] = [
     ("export", "export_account"),
     ("queue hold", "hold_queue"),
 ];
+/// What can still be done with an account that is being deleted.
+const OF_DELETED_ACCOUNTS: [&str; 2] = ["delete_account", "export_account"];
+/// How the things begin whose account is known to the store alone.
+const OWNED: [&str; 3] = ["key_", "msg_", "whk_"];
 /// Commands that ask a running server, which writes it down itself, change no store, move it as it is, or only look.
 #[cfg(test)]
 const NO_CHANGES: [&str; 71] = [
@@ -172,6 +179,31 @@ impl Change {
         })
     }
 
+    /// Refuses the change of an account that is being deleted, as a running server does: what a command adds could be left
+    /// behind the deletion.
+    pub async fn permit(&self) -> Result<(), CliError> {
+        let subject = self.subject.as_deref().unwrap_or_default();
+        let is_of_account =
+            self.account.is_some() || OWNED.iter().any(|it| subject.starts_with(it));
+        if OF_DELETED_ACCOUNTS.contains(&self.action) || !is_of_account {
+            return Ok(());
+        }
+        let opened = self.target.open().await?;
+        let account = match self.account {
+            Some(account) => Some(account),
+            None => owner(&opened.store, subject).await?,
+        };
+        let Some(account) = account else { return Ok(()) };
+        match opened.store.account(account, opened.clock.now()).await {
+            Ok(found) if found.account.state == AccountState::Deleting => {
+                Err(AccountError::BeingDeleted.into())
+            }
+            // The command itself says what is missing.
+            Err(error) if !error.is_not_found() => Err(error.into()),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
     /// Writes it down, behind the command.
     pub async fn record(self) -> Result<(), CliError> {
         let opened = self.target.open().await?;
@@ -193,6 +225,21 @@ impl Change {
         };
         Ok(opened.store.record_audit(&row).await?)
     }
+}
+
+/// Whose a key, a message or a webhook is.
+async fn owner(store: &Store, subject: &str) -> Result<Option<AccountId>, StoreError> {
+    if let Ok(id) = subject.parse::<KeyId>() {
+        return Ok(store.key(id).await?.map(|it| it.account_id));
+    }
+    if let Ok(id) = subject.parse::<MessageId>() {
+        return Ok(store.message_row(id).await?.map(|it| it.account_id));
+    }
+    let Ok(id) = subject.parse::<WebhookId>() else { return Ok(None) };
+    Ok(match store.webhook(id).await?.map(|it| it.owner) {
+        Some(WebhookOwner::Account(account)) => Some(account),
+        Some(WebhookOwner::Server) | None => None,
+    })
 }
 
 #[cfg(test)]
