@@ -46,6 +46,28 @@ async fn top_shows_what_happens_between_two_looks() {
 }
 
 #[test]
+fn top_goes_on_when_the_server_is_started_again() {
+    let mut server = Server::dev();
+    let mut top = waxwing();
+    top.args(["top", "--every", "1", "--json", "--data-dir"]).arg(server.data_dir());
+    top.envs(server.environment());
+    let mut top = top.stdout(Stdio::piped()).spawn().expect("it starts");
+    let output = BufReader::new(top.stdout.take().expect("a pipe"));
+    let mut looks = output
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(&line.expect("a line")).expect("a line of JSON"));
+    assert!(looks.next().expect("a look")["waiting"].is_number());
+    server.kill9();
+    let silent = looks.by_ref().take(60).find(|it| it["error"].is_string());
+    assert!(silent.is_some(), "it says that nobody answers, and does not end");
+    server.restart();
+    let again = looks.take(60).find(|it| it["waiting"].is_number());
+    top.kill().expect("it still looks");
+    top.wait().expect("it has ended");
+    assert!(again.is_some(), "it shows the server that was started again");
+}
+
+#[test]
 fn a_user_is_created_invited_or_added() {
     let server = Server::dev();
     for name in ["create", "invite", "add"] {
