@@ -104,7 +104,7 @@ fn seen(span: &Span<'_>, queue: &[Value]) -> Value {
         .labels("waxwing_plugin_calls_total", "slot")
         .take(ROWS)
         .map(|slot| {
-            let cpu = span.rate("waxwing_plugin_cpu_microseconds_total", &[("slot", slot)]);
+            let cpu = span.rate("waxwing_plugin_cpu_seconds_total", &[("slot", slot)]);
             let calls = span.rate("waxwing_plugin_calls_total", &[("slot", slot)]);
             let outcomes = span.labels("waxwing_plugin_calls_total", "outcome");
             let failing = outcomes.filter(|it| *it != "ok").map(|outcome| {
@@ -112,7 +112,7 @@ fn seen(span: &Span<'_>, queue: &[Value]) -> Value {
             });
             json!({
                 "slot": slot, "callsPerSecond": calls, "failingPerSecond": sample::total(failing),
-                "cpuMicrosecondsPerCall": sample::ratio(cpu, calls),
+                "cpuMicrosecondsPerCall": sample::ratio(cpu, calls).map(sample::microseconds),
             })
         })
         .collect();
