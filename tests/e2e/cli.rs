@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use waxwing_tests::{Launch, Server, from_now, only_on_a_file, until_async, waxwing};
+use waxwing_tests::{Launch, Server, from_now, http_client, only_on_a_file, until_async, waxwing};
 
 use crate::fixture::{Template, message, publish, with};
 
@@ -81,6 +81,29 @@ fn a_user_is_created_invited_or_added() {
     for name in ["create", "invite", "add"] {
         assert!(emails.contains(&format!("{name}@example.com").as_str()), "{emails:?}");
     }
+}
+
+#[tokio::test]
+async fn the_link_for_a_user_leads_to_the_server() {
+    let printed = |server: &Server, email: &str| {
+        let mut add = waxwing();
+        // What the server alone is told.
+        add.envs(server.environment().filter(|(name, _)| !name.contains("PEOPLE")));
+        add.args(["user", "add", "--operator", "--email", email, "--data-dir"]);
+        let output = add.arg(server.data_dir()).output().expect("the binary runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let server = Server::dev();
+    let said = printed(&server, "ada@example.com");
+    let link = said.lines().find(|it| it.contains("/invite/")).expect("a link");
+    assert!(link.starts_with(server.url()), "{said}");
+    let page = http_client().get(link).send().await.expect("an answer");
+    assert!(page.status().is_success(), "{said}");
+
+    let named = Server::start(Launch::dev().with("people", "url", "https://mail.example.com"));
+    let said = printed(&named, "eve@example.com");
+    assert!(said.contains("\nhttps://mail.example.com/invite/"), "{said}");
 }
 
 #[tokio::test]
