@@ -1,11 +1,15 @@
 //! The data directory: what is in it, who may read it, and that only one server uses it.
 
+mod left_over;
+mod rights;
+
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use rights::{give_to_owner, shared_mode};
 use rustix::fs::Access;
 
 use super::directory::{self, UnusableDirectory};
@@ -130,6 +134,18 @@ impl DataDir {
             faults.extend(data.master_key().err());
         }
         faults
+    }
+
+    /// Removes files that processes had begun to write which are gone. Only for the server that holds the directory.
+    pub fn remove_left_over(&self) {
+        for directory in [self.path.clone(), self.file(TLS), self.file(ACME)] {
+            left_over::remove(&directory, "");
+        }
+        let key = self.master_key_path();
+        // Others may have files beside a key that the configuration names.
+        if let Some(name) = key.file_name().and_then(|it| it.to_str()) {
+            left_over::remove(directory::of_file(&key), name);
+        }
     }
 
     /// Why the directory, and the files that are there, cannot be used by this user. What is missing can be made.
@@ -533,28 +549,20 @@ fn lock_at(path: PathBuf) -> Result<Option<Lock>, DataDirError> {
 
 /// Writes a file that only its owner can read, whole or not at all.
 fn write_private_at(path: &Path, bytes: &[u8]) -> Result<(), DataDirError> {
-    let partial = beside(path, &format!("{}.partial", std::process::id()));
+    let partial = beside(path, &left_over::ending_of_this_process());
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&partial).map_err(at(&partial))?;
     give_to_owner(&file, if path.exists() { path } else { directory::of_file(path) });
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&partial))?;
-    std::fs::rename(&partial, path).map_err(at(path))
-}
-
-/// What root makes belongs to whoever owns the file that it replaces, or the directory: otherwise a command of root would leave
-/// files that the server cannot open at its next start.
-fn give_to_owner(file: &File, of: &Path) {
-    #[cfg(unix)]
-    if rustix::process::geteuid().is_root()
-        && let Ok(about) = std::fs::metadata(of)
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        // A container's root may lack the right, and owns everything there.
-        drop(std::os::unix::fs::fchown(file, Some(about.uid()), Some(about.gid())));
+    let written = file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&partial));
+    let placed = written.and_then(|()| std::fs::rename(&partial, path).map_err(at(path)));
+    if placed.is_err() {
+        // The error that is returned says what failed. What cannot be removed now, the next start removes.
+        drop(std::fs::remove_file(&partial));
     }
+    placed
 }
 
 /// A file whose name is that of another one with this at its end.
@@ -563,19 +571,6 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     name.push(".");
     name.push(end);
     PathBuf::from(name)
-}
-
-/// The permissions of a file, where others than its owner have any.
-#[cfg(unix)]
-fn shared_mode(path: &Path) -> Option<u32> {
-    let about = std::fs::metadata(path).ok()?;
-    let mode = std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o777;
-    (mode & 0o077 != 0).then_some(mode)
-}
-
-#[cfg(not(unix))]
-fn shared_mode(_: &Path) -> Option<u32> {
-    None
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> DataDirError {

@@ -114,6 +114,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let config = descriptors::fit(configured);
     let (clock, data) = (Clock::system(), DataDir::of(&config.store)?);
     let lock = data.lock()?;
+    data.remove_left_over();
     let metrics = telemetry::metrics::start()?;
     #[cfg(feature = "otlp")]
     if let Some(url) = config.telemetry.traces_url() {
