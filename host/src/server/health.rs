@@ -333,6 +333,9 @@ fn letter(
     let subject = match turn {
         Turn::Failing => format!("{hostname}: {title} is failing"),
         Turn::Over => format!("{hostname}: {title} is failing no more"),
+        Turn::NotChecked => {
+            format!("{hostname}: {title} was failing and cannot be checked any more")
+        }
     };
     let mut lines = vec![format!("{title}: {}", verdict.what)];
     if verdict.state != State::Ok {
@@ -373,6 +376,10 @@ mod tests {
         let facts = facts(&failing, Some("mx-1"));
         assert_eq!(facts["todo"], "Find out why first.");
         assert_eq!(facts["node"], "mx-1");
+        let unknown = finding(Verdict::not_checked("No name server answers."));
+        let (subject, text) = letter(Turn::NotChecked, &unknown, host, None);
+        assert!(subject.ends_with("was failing and cannot be checked any more"), "{subject}");
+        assert!(text.contains("No name server answers."), "{text}");
         let (url, well) = (Some("https://mail.example.net"), finding(Verdict::ok("Clean.")));
         let host = ("mail.example.net", Some("mx-1"));
         let (subject, text) = letter(Turn::Over, &well, host, url);
