@@ -135,6 +135,9 @@ pub fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {
         Ok(runtime) => runtime.block_on(async {
+            if let Some(change) = &change {
+                change.permit().await?;
+            }
             run(cli.command).await?;
             match change {
                 Some(change) => change.record().await,

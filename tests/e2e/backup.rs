@@ -243,6 +243,21 @@ async fn a_backup_is_opened_by_other_programs_of_age_and_by_nobody_else() {
 }
 
 #[tokio::test]
+async fn a_backup_by_hand_stands_in_the_audit_log() {
+    if only_on_a_file("PostgreSQL has backups of its own") {
+        return;
+    }
+    let (place, server) = (Place::new(), Server::dev());
+    let taken = read(&place.begin(&server).wait_with_output().expect("it ends"));
+    let log = server.get_as(server.key(), "/v1/audit?limit=1").await.body;
+    let newest = &log["data"][0];
+    assert_eq!((&newest["action"], &newest["accountId"]), (&json!("take_backup"), &Value::Null));
+    assert_eq!(newest["actor"]["kind"], "command-line", "{log}");
+    let subject = newest["subject"].as_str().expect("what was taken");
+    assert!(subject.starts_with(taken["name"].as_str().expect("a name")), "{log}");
+}
+
+#[tokio::test]
 async fn a_running_server_and_a_truncated_backup_are_refused() {
     if only_on_a_file("PostgreSQL has backups of its own") {
         return;

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use waxwing_tests::{Launch, Server, from_now, only_on_a_file, until_async, waxwing};
+use waxwing_tests::{Launch, Server, from_now, http_client, only_on_a_file, until_async, waxwing};
 
 use crate::fixture::{Template, message, publish, with};
 
@@ -46,6 +46,28 @@ async fn top_shows_what_happens_between_two_looks() {
 }
 
 #[test]
+fn top_goes_on_when_the_server_is_started_again() {
+    let mut server = Server::dev();
+    let mut top = waxwing();
+    top.args(["top", "--every", "1", "--json", "--data-dir"]).arg(server.data_dir());
+    top.envs(server.environment());
+    let mut top = top.stdout(Stdio::piped()).spawn().expect("it starts");
+    let output = BufReader::new(top.stdout.take().expect("a pipe"));
+    let mut looks = output
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(&line.expect("a line")).expect("a line of JSON"));
+    assert!(looks.next().expect("a look")["waiting"].is_number());
+    server.kill9();
+    let silent = looks.by_ref().take(60).find(|it| it["error"].is_string());
+    assert!(silent.is_some(), "it says that nobody answers, and does not end");
+    server.restart();
+    let again = looks.take(60).find(|it| it["waiting"].is_number());
+    top.kill().expect("it still looks");
+    top.wait().expect("it has ended");
+    assert!(again.is_some(), "it shows the server that was started again");
+}
+
+#[test]
 fn a_user_is_created_invited_or_added() {
     let server = Server::dev();
     for name in ["create", "invite", "add"] {
@@ -59,6 +81,29 @@ fn a_user_is_created_invited_or_added() {
     for name in ["create", "invite", "add"] {
         assert!(emails.contains(&format!("{name}@example.com").as_str()), "{emails:?}");
     }
+}
+
+#[tokio::test]
+async fn the_link_for_a_user_leads_to_the_server() {
+    let printed = |server: &Server, email: &str| {
+        let mut add = waxwing();
+        // What the server alone is told.
+        add.envs(server.environment().filter(|(name, _)| !name.contains("PEOPLE")));
+        add.args(["user", "add", "--operator", "--email", email, "--data-dir"]);
+        let output = add.arg(server.data_dir()).output().expect("the binary runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let server = Server::dev();
+    let said = printed(&server, "ada@example.com");
+    let link = said.lines().find(|it| it.contains("/invite/")).expect("a link");
+    assert!(link.starts_with(server.url()), "{said}");
+    let page = http_client().get(link).send().await.expect("an answer");
+    assert!(page.status().is_success(), "{said}");
+
+    let named = Server::start(Launch::dev().with("people", "url", "https://mail.example.com"));
+    let said = printed(&named, "eve@example.com");
+    assert!(said.contains("\nhttps://mail.example.com/invite/"), "{said}");
 }
 
 #[tokio::test]

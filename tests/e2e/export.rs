@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use waxwing_tests::Server;
+use waxwing_tools::{Need, SmallDisk};
 use zip::ZipArchive;
 
 use crate::fixture::message;
@@ -66,4 +67,27 @@ async fn an_export_has_all_of_an_account_nothing_of_others_and_no_secret() {
     assert!(refused.contains("is there already"), "{refused}");
     let audit = server.get_as(server.key(), &format!("/v1/audit?account={account}")).await;
     assert!(audit.body.to_string().contains("export_account"), "{}", audit.body);
+}
+
+#[tokio::test]
+async fn an_export_onto_a_full_disk_says_so_and_leaves_nothing() {
+    if !Need::SmallDisk.is_met("an export onto a full disk is not tried") {
+        return;
+    }
+    let server = Server::dev();
+    let account = server.dev_output("accountId").to_owned();
+    server.send(server.key(), &message("ada@example.com")).await.message_id();
+    let directory = server.scratch("small");
+    std::fs::create_dir(&directory).expect("made");
+    let disk = SmallDisk::over(&directory, "size=1m");
+    disk.fill();
+    let to = directory.join("account.zip");
+    let said =
+        server.cli_fails(&["export", "--account", &account, "--to", to.to_str().expect("UTF-8")]);
+    assert!(said.contains("the disk is full: free some of it"), "{said}");
+    assert!(said.contains("bytes, is removed"), "{said}");
+    assert_eq!(said.matches("error").count(), said.matches("os error").count() + 1, "{said}");
+    assert!(!said.contains("ZipWriter"), "{said}");
+    let left: Vec<_> = std::fs::read_dir(&directory).expect("readable").collect();
+    assert_eq!(left.len(), 1, "what fills the disk: {left:?}");
 }

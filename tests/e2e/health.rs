@@ -62,6 +62,30 @@ fn doctor(server: &Server, arguments: &[&str]) -> (Output, String) {
 }
 
 #[tokio::test]
+async fn a_master_key_that_breaks_while_the_server_runs_is_told() {
+    let server = Server::dev();
+    let key_file = server.data_dir().join("master.key");
+    let whole = std::fs::read(&key_file).expect("readable");
+    let rights = |report: &Value| finding(report, "file_rights").clone();
+    assert_ne!(rights(&checked(&server).await)["state"], "failing");
+    std::fs::write(&key_file, "half of it").expect("written");
+    until("the fault is in the log", SOON, || {
+        let log = server.log();
+        (log.contains("the master key cannot be read any more")
+            && log.contains("restore the file from your backup"))
+        .then_some(())
+    });
+    let found = rights(&checked(&server).await);
+    assert_eq!(found["state"], "failing", "{found}");
+    assert!(found["todo"].as_str().is_some_and(|it| it.contains("Restore the file")), "{found}");
+    std::fs::write(&key_file, whole).expect("written");
+    until("its end is in the log", SOON, || {
+        server.log().contains("the master key can be read again").then_some(())
+    });
+    assert_ne!(rights(&checked(&server).await)["state"], "failing");
+}
+
+#[tokio::test]
 async fn doctor_names_a_wrong_ptr_and_a_listing_with_what_to_do() {
     let dns = names().await;
     dns.remove_all(POINTER);

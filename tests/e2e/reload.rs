@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use waxwing_tests::{Account, Launch, Server, until, until_async, waxwing};
 
-use crate::fixture::message;
+use crate::fixture::{Database, message};
 use crate::health::{checked_with, finding};
 
 const SOON: Duration = Duration::from_secs(30);
@@ -90,6 +90,15 @@ async fn a_lower_rate_holds_at_once_and_a_new_address_is_named() {
 
     let before = change(&server, &[("body_bytes = 10000", "body_bytes = 10")]);
     assert_eq!(logged(&server, before, READ)["keys"], "limits.body_bytes");
+    let database = Database::of(&server).await;
+    let reloads = "SELECT actor || ': ' || subject FROM audit WHERE action = 'reload_configuration' ORDER BY id";
+    let written = until_async("both reloads are in the audit log", SOON, async || {
+        Some(database.texts(reloads).await).filter(|it| it.len() == 2)
+    })
+    .await;
+    let of_both = ["limits.send_burst; after a restart: http.listen", "limits.body_bytes"];
+    assert!(written[0].starts_with("server: ") && written[0].ends_with(of_both[0]), "{written:?}");
+    assert!(written[1].contains(of_both[1]), "{written:?}");
     let too_large = server.send(&account.key, &message("ada@example.com")).await;
     too_large.assert_refused(413, "PAYLOAD_TOO_LARGE");
     let log = server.log();

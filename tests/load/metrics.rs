@@ -71,10 +71,15 @@ fn cpu_of_slot(text: &str, slot: &str) -> u64 {
     let label = format!("slot=\"{slot}\"");
     let series = text.lines().filter_map(|line| {
         let (labels, value) =
-            line.strip_prefix("waxwing_plugin_cpu_microseconds_total{")?.split_once("} ")?;
-        labels.contains(&label).then(|| whole(value))
+            line.strip_prefix("waxwing_plugin_cpu_seconds_total{")?.split_once("} ")?;
+        labels.contains(&label).then(|| micros(value))
     });
     series.sum()
+}
+
+/// Of seconds with six digits behind the point.
+fn micros(value: &str) -> u64 {
+    value.replace('.', "").parse().unwrap_or(0)
 }
 
 fn whole(value: &str) -> u64 {
@@ -89,10 +94,10 @@ mod tests {
     fn series_are_read_and_absent_ones_are_nothing() {
         let text = "# TYPE x counter\nwaxwing_deliveries_total{state=\"delivered\"} 12\n\
                     waxwing_queue_length 3\n\
-                    waxwing_plugin_cpu_microseconds_total{slot=\"plan-policy\",plugin=\"a\"} 4\n\
-                    waxwing_plugin_cpu_microseconds_total{slot=\"plan-policy\",plugin=\"b\"} 5\n";
+                    waxwing_plugin_cpu_seconds_total{slot=\"plan-policy\",plugin=\"a\"} 0.000004\n\
+                    waxwing_plugin_cpu_seconds_total{slot=\"plan-policy\",plugin=\"b\"} 1.000005\n";
         let counters =
-            Counters { delivered: 12, waiting: 3, plan_micros: 9, ..Counters::default() };
+            Counters { delivered: 12, waiting: 3, plan_micros: 1_000_009, ..Counters::default() };
         assert_eq!(parse(text), counters);
     }
 }

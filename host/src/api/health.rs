@@ -1,5 +1,7 @@
 //! Is it alive, is it ready, is it well, and what does it count.
 
+use std::fmt::Write as _;
+
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -9,6 +11,10 @@ use super::operator::Operator;
 use super::problem::Problem;
 use super::shapes::{Health, HealthInDetail, HealthReport, Maintenance, Ready};
 use super::state::Api;
+
+/// Series that are counted in microseconds, because counters are whole numbers, and shown in seconds, the base unit of
+/// Prometheus.
+const COUNTED_IN_MICROSECONDS: &str = "waxwing_plugin_cpu_seconds_total{";
 
 /// The process answers.
 #[utoipa::path(get, path = "/healthz", tag = "health",
@@ -73,7 +79,7 @@ pub async fn check(_: Operator, State(api): State<Api>) -> Json<HealthReport> {
 pub async fn metrics(State(api): State<Api>) -> Response {
     measure_store(&api).await;
     let format = "text/plain; version=0.0.4; charset=utf-8";
-    ([(header::CONTENT_TYPE, format)], api.metrics.render()).into_response()
+    ([(header::CONTENT_TYPE, format)], in_seconds(&api.metrics.render())).into_response()
 }
 
 /// What `/metrics` shows, at the address of the API and wherever that listens: for an operator.
@@ -110,5 +116,36 @@ async fn measure_store(api: &Api) {
             file.map_or([f64::NAN; 2], |it| [float(it.bytes), float(it.free_bytes)]);
         metrics::gauge!("waxwing_database_bytes").set(bytes);
         metrics::gauge!("waxwing_database_free_bytes").set(free);
+    }
+}
+
+/// The text as Prometheus reads it, with each time in seconds.
+fn in_seconds(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for line in text.lines() {
+        let counted = line.rsplit_once(' ').filter(|_| line.starts_with(COUNTED_IN_MICROSECONDS));
+        let counted =
+            counted.and_then(|(series, value)| Some((series, value.parse::<u64>().ok()?)));
+        let _infallible = match counted {
+            Some((series, micros)) => {
+                writeln!(shown, "{series} {}.{:06}", micros / 1_000_000, micros % 1_000_000)
+            }
+            None => writeln!(shown, "{line}"),
+        };
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_that_is_counted_in_microseconds_is_shown_in_seconds() {
+        let series =
+            |value| format!("waxwing_plugin_cpu_seconds_total{{plugin=\"a b\"}} {value}\n");
+        let others = "# HELP waxwing_plugin_cpu_seconds_total CPU time\n\nwaxwing_queue_length 7\n";
+        let shown = in_seconds(&[others, &series("12034567"), &series("8")].concat());
+        assert_eq!(shown, [others, &series("12.034567"), &series("0.000008")].concat());
     }
 }

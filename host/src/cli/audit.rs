@@ -1,4 +1,5 @@
-//! Writes every change by the command line into the audit log: who may read the data directory has no other name.
+//! Writes every change by the command line into the audit log, and what takes content or all of the data out of the server:
+//! who may read the data directory has no other name. A change of an account that is being deleted is refused before.
 //!
 //! One place for all commands, so that a new one cannot be forgotten: a test holds that each command stands in one of
 //! the lists below. A command that knows more than its arguments say notes its [`Act`](crate::management::acts::Act).
@@ -10,13 +11,15 @@ use clap::{ArgMatches, Command, FromArgMatches};
 use super::error::CliError;
 use super::open::Target;
 use super::output;
-use crate::id::AccountId;
+use crate::account::AccountState;
+use crate::id::{AccountId, KeyId, MessageId, WebhookId};
+use crate::management::accounts::AccountError;
 use crate::management::acts;
-use crate::store::{ActorId, AuditRow};
+use crate::store::{ActorId, AuditRow, Store, StoreError, WebhookOwner};
 
-/// Commands that change something, with the operation of the API that does the same where there is one; and one that
-/// takes all of an account away with it.
-const CHANGES: [(&str, &str); 42] = [
+/// Commands that change something, with the operation of the API that does the same where there is one; and those that
+/// take all of the server, all of an account, or the content of a message away with them.
+const CHANGES: [(&str, &str); 44] = [
     ("account create", "create_account"),
     ("account update", "change_account"),
     ("account brand", "change_brand"),
@@ -46,7 +49,9 @@ const CHANGES: [(&str, &str); 42] = [
     ("master-key rotate", "rotate_master_key"),
     ("master-key reseal", "reseal_values"),
     ("master-key drop", "drop_master_keys"),
+    ("backup", TAKE_BACKUP),
     ("message cancel", "cancel_message"),
+    ("message raw", "show_message_raw"),
     ("message retry", "retry_message"),
     ("message suppress", "add_suppression"),
     ("suppression add", "add_suppression"),
@@ -60,9 +65,14 @@ const CHANGES: [(&str, &str); 42] = [
     ("export", "export_account"),
     ("queue hold", "hold_queue"),
 ];
+const TAKE_BACKUP: &str = "take_backup";
+/// What can still be done with an account that is being deleted.
+const OF_DELETED_ACCOUNTS: [&str; 3] = ["delete_account", "export_account", "show_message_raw"];
+/// How the things begin whose account is known to the store alone.
+const OWNED: [&str; 3] = ["key_", "msg_", "whk_"];
 /// Commands that ask a running server, which writes it down itself, change no store, move it as it is, or only look.
 #[cfg(test)]
-const NO_CHANGES: [&str; 71] = [
+const NO_CHANGES: [&str; 70] = [
     "account list",
     "account show",
     "backup keygen",
@@ -83,7 +93,6 @@ const NO_CHANGES: [&str; 71] = [
     "message attempts",
     "message events",
     "message list",
-    "message raw",
     "message resend",
     "message show",
     "nodes",
@@ -172,9 +181,43 @@ impl Change {
         })
     }
 
+    /// Refuses the change of an account that is being deleted, as a running server does: what a command adds could be left
+    /// behind the deletion.
+    pub async fn permit(&self) -> Result<(), CliError> {
+        let subject = self.subject.as_deref().unwrap_or_default();
+        let is_of_account =
+            self.account.is_some() || OWNED.iter().any(|it| subject.starts_with(it));
+        if OF_DELETED_ACCOUNTS.contains(&self.action) || !is_of_account {
+            return Ok(());
+        }
+        let opened = self.target.open().await?;
+        let account = match self.account {
+            Some(account) => Some(account),
+            None => owner(&opened.store, subject).await?,
+        };
+        let Some(account) = account else { return Ok(()) };
+        match opened.store.account(account, opened.clock.now()).await {
+            Ok(found) if found.account.state == AccountState::Deleting => {
+                Err(AccountError::BeingDeleted.into())
+            }
+            // The command itself says what is missing.
+            Err(error) if !error.is_not_found() => Err(error.into()),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
     /// Writes it down, behind the command.
     pub async fn record(self) -> Result<(), CliError> {
-        let opened = self.target.open().await?;
+        let opened = match self.target.open().await {
+            // It can be backed up before the server brings it up to date, and not yet be written.
+            Err(CliError::Store(StoreError::Earlier)) if self.action == TAKE_BACKUP => {
+                tracing::warn!(
+                    "the backup is not written into the audit log, because no server has brought the database up to date yet"
+                );
+                return Ok(());
+            }
+            opened => opened?,
+        };
         let (id, account) = output::told();
         let account = self.account.or(account.and_then(|it| it.parse().ok()));
         let (action, account, subject) = match output::noted_act() {
@@ -195,18 +238,40 @@ impl Change {
     }
 }
 
+/// Whose a key, a message or a webhook is.
+async fn owner(store: &Store, subject: &str) -> Result<Option<AccountId>, StoreError> {
+    if let Ok(id) = subject.parse::<KeyId>() {
+        return Ok(store.key(id).await?.map(|it| it.account_id));
+    }
+    if let Ok(id) = subject.parse::<MessageId>() {
+        return Ok(store.message_row(id).await?.map(|it| it.account_id));
+    }
+    let Ok(id) = subject.parse::<WebhookId>() else { return Ok(None) };
+    Ok(match store.webhook(id).await?.map(|it| it.owner) {
+        Some(WebhookOwner::Account(account)) => Some(account),
+        Some(WebhookOwner::Server) | None => None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::api::openapi;
 
     /// Acts that a running server does not offer over its API.
-    const OF_COMMANDS: [&str; 5] =
-        ["drop_master_keys", "export_account", "hold_queue", "reseal_values", "rotate_master_key"];
+    const OF_COMMANDS: [&str; 6] = [
+        "drop_master_keys",
+        "export_account",
+        "hold_queue",
+        "reseal_values",
+        "rotate_master_key",
+        TAKE_BACKUP,
+    ];
 
     fn leaves(command: &Command, path: &str, found: &mut Vec<String>) {
         let mut inner = command.get_subcommands().filter(|it| it.get_name() != "help").peekable();
-        if inner.peek().is_none() {
+        // One that may stand without the commands below it does something itself.
+        if inner.peek().is_none() || !command.is_subcommand_required_set() {
             found.push(path.to_owned());
         }
         for command in inner {

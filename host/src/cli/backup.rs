@@ -9,11 +9,12 @@ use serde_json::json;
 
 use super::error::CliError;
 use super::open::Target;
-use super::output::Output;
+use super::output::{Output, note_act};
 use crate::backup::age::{Identity, Recipient};
 use crate::backup::{BackupError, Destination, Taken, back_up};
 use crate::clock::{Clock, Timestamp};
 use crate::config::LogFilter;
+use crate::management::acts;
 use crate::server;
 use crate::server::data_dir::DataDir;
 use crate::telemetry;
@@ -83,6 +84,7 @@ pub async fn run(backup: Backup) -> Result<(), CliError> {
     let clock = Clock::system();
     let taken = Box::pin(back_up(&source, &destination, &recipients, &clock)).await?;
     let Taken { name, at, bytes, sha256, unpacked_bytes } = taken;
+    note_act(acts::backed_up(&name, &destination.shown()));
     let answer = json!({
         "to": destination.shown(),
         "name": name,

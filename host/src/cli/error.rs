@@ -116,6 +116,11 @@ pub enum CliError {
     Unwell(Vec<String>),
     #[error("{path} cannot be written: {source}")]
     Unwritable { path: PathBuf, source: std::io::Error },
+    #[error(
+        "{path} could not be written to its end: {source}. The unfinished file, of {written} bytes, is removed{}",
+        room(source)
+    )]
+    Unfinished { path: PathBuf, written: u64, source: std::io::Error },
     /// An argument that only makes sense with another value.
     #[error("{0}")]
     Usage(String),
@@ -129,6 +134,16 @@ impl CliError {
         } else {
             ExitCode::FAILURE
         }
+    }
+}
+
+/// What to do about a disk that is full.
+fn room(error: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    if matches!(error.kind(), StorageFull | QuotaExceeded) {
+        "; the disk is full: free some of it, or name a file on another one"
+    } else {
+        ""
     }
 }
 

@@ -1,8 +1,12 @@
 //! `waxwing export`: what the server keeps of an account, as one zip file that needs no program of ours.
 
+mod unfinished_file;
+
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -10,6 +14,8 @@ use tempfile::NamedTempFile;
 use zip::ZipWriter;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
+
+use unfinished_file::UnfinishedFile;
 
 use super::error::CliError;
 use super::open::{Opened, Target};
@@ -53,7 +59,10 @@ pub struct Export {
 /// The zip file, which gets its name when it is whole.
 struct Archive<'a> {
     path: &'a Path,
-    zip: ZipWriter<NamedTempFile>,
+    file: NamedTempFile,
+    zip: ZipWriter<UnfinishedFile>,
+    /// Bytes that are in the file.
+    written: Arc<AtomicU64>,
     /// How many things each file has.
     counts: BTreeMap<&'static str, u64>,
 }
@@ -247,9 +256,10 @@ impl<'a> Archive<'a> {
                 path.display()
             )));
         }
-        let file = NamedTempFile::new_in(directory::of_file(path));
-        let file = file.map_err(|source| CliError::Unwritable { path: path.to_owned(), source })?;
-        Ok(Self { path, zip: ZipWriter::new(file), counts: BTreeMap::new() })
+        let unwritable = |source| CliError::Unwritable { path: path.to_owned(), source };
+        let file = NamedTempFile::new_in(directory::of_file(path)).map_err(unwritable)?;
+        let (unfinished, written) = UnfinishedFile::new(file.reopen().map_err(unwritable)?);
+        Ok(Self { path, file, zip: ZipWriter::new(unfinished), written, counts: BTreeMap::new() })
     }
 
     /// A file with these lines.
@@ -294,16 +304,22 @@ impl<'a> Archive<'a> {
 
     /// Gives the file its name.
     fn finish(self) -> Result<BTreeMap<&'static str, u64>, CliError> {
-        let Self { path, zip, counts } = self;
+        let Self { path, file, zip, written, counts } = self;
+        let failed = |error| unfinished(path, &written, error);
+        let whole = zip.finish().map_err(failed)?;
+        whole.sync().map_err(|error| failed(error.into()))?;
         let unwritable = |source| CliError::Unwritable { path: path.to_owned(), source };
-        let file = zip.finish().map_err(|error| unwritable(std::io::Error::other(error)))?;
-        file.as_file().sync_all().map_err(unwritable)?;
         file.persist_noclobber(path).map_err(|error| unwritable(error.error))?;
         Ok(counts)
     }
 
     fn failed(&self, error: ZipError) -> CliError {
-        let source = std::io::Error::other(error);
-        CliError::Unwritable { path: self.path.to_owned(), source }
+        unfinished(self.path, &self.written, error)
     }
+}
+
+/// The file that was begun goes with what holds it.
+fn unfinished(path: &Path, written: &AtomicU64, error: ZipError) -> CliError {
+    let source = if let ZipError::Io(error) = error { error } else { std::io::Error::other(error) };
+    CliError::Unfinished { path: path.to_owned(), written: written.load(Ordering::Relaxed), source }
 }

@@ -74,7 +74,7 @@ async fn write(init: Init) -> Result<(), CliError> {
     let reading = Config::read(Some(&file), std::env::vars())?;
     let missing = [reading.faults.clone(), server::check(&reading).await].concat();
     let records = host_records::records(&reading.config, &answers.addresses);
-    report::written(output, &file, (missing.as_slice(), &answers.certificate), &records);
+    report::written(output, &file, (missing.as_slice(), &answers), &records);
     Ok(())
 }
 

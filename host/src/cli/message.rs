@@ -202,6 +202,7 @@ async fn raw(id: MessageId, target: &Target) -> Result<(), CliError> {
     let content = content.ok_or_else(|| {
         CliError::Usage(format!("the content of {} is no longer kept", details.row.id))
     })?;
+    note_act(acts::content_read(details.row.account_id, id));
     if target.output.is_json() {
         let text = String::from_utf8_lossy(&content);
         target.output.one(&json!({"id": id, "raw": text}), String::new);

@@ -1,7 +1,6 @@
 //! The store, and the plugins, of the server that a command works for. A server may be running on
 //! them: it sees every change at its next request.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -155,9 +154,15 @@ impl Opened {
         &self.data
     }
 
-    /// Where the server's HTTP listens, by its configuration.
-    pub fn listen(&self) -> SocketAddr {
-        self.config.http.listen
+    /// With what links to the dashboard begin, by `people.url`; none where that is not set.
+    pub fn people_url(&self) -> Option<String> {
+        self.config.people.base()
+    }
+
+    /// How the server is reached from this machine: where it listens, or did before it ended, or would by its configuration.
+    pub fn local_url(&self) -> String {
+        let reached = self.data.control().map(|(http, _)| http);
+        reached.unwrap_or_else(|| format!("http://{}", self.config.http.listen))
     }
 
     /// What posts to webhooks.

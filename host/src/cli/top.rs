@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::error::CliError;
 use super::output::{say, text};
-use super::plugin::OnlineServer;
+use super::plugin::{Connection, OnlineError, OnlineServer};
 use sample::{Sample, Span};
 
 /// Destinations and plugins that fit a screen.
@@ -35,31 +35,55 @@ pub struct Top {
     server: OnlineServer,
 }
 
-/// Looks again and again.
+/// Looks again and again, also while the server is started again.
 pub async fn run(top: Top) -> Result<(), CliError> {
-    let connection = top.server.connect()?;
-    let look = async || -> Result<Sample, CliError> {
-        let shown = connection.bytes("/v1/metrics").await?;
-        Ok(Sample::read(&String::from_utf8_lossy(&shown)))
-    };
-    let mut before = look().await?;
+    let mut connection = top.server.connect()?;
+    let mut before = Some(metrics(&connection).await?);
     let mut shown = 0;
     while top.times.is_none_or(|times| shown < times) {
         tokio::time::sleep(Duration::from_secs(top.every)).await;
-        let now = look().await?;
-        let mut queue = connection.items("/v1/queue", &[], DESTINATIONS, None).await?;
-        queue.sort_by_key(|it| std::cmp::Reverse(it["messages"].as_u64()));
-        queue.truncate(ROWS);
-        let seen = seen(&Span::between(&before, &now), &queue);
+        let seen = match (look(&connection).await, before.take()) {
+            (Ok((now, queue)), Some(earlier)) => {
+                let seen = seen(&Span::between(&earlier, &now), &queue);
+                before = Some(now);
+                seen
+            }
+            // Rates begin anew with a server that answers again.
+            (Ok((now, _)), None) => {
+                before = Some(now);
+                continue;
+            }
+            (Err(error), _) => {
+                // A server that was started again has another secret, and may have another address.
+                if let Ok(again) = top.server.connect() {
+                    connection = again;
+                }
+                json!({"error": error.to_string()})
+            }
+        };
         if top.server.output.is_json() {
             say(seen);
         } else {
             let clear = if io::stdout().is_terminal() { "\x1b[H\x1b[2J" } else { "" };
             say(format!("{clear}{}", screen(&seen, top.every)));
         }
-        (before, shown) = (now, shown + 1);
+        shown += 1;
     }
     Ok(())
+}
+
+async fn metrics(connection: &Connection) -> Result<Sample, OnlineError> {
+    let shown = connection.bytes("/v1/metrics").await?;
+    Ok(Sample::read(&String::from_utf8_lossy(&shown)))
+}
+
+/// The metrics, and the destinations with the longest queues.
+async fn look(connection: &Connection) -> Result<(Sample, Vec<Value>), OnlineError> {
+    let now = metrics(connection).await?;
+    let mut queue = connection.items("/v1/queue", &[], DESTINATIONS, None).await?;
+    queue.sort_by_key(|it| std::cmp::Reverse(it["messages"].as_u64()));
+    queue.truncate(ROWS);
+    Ok((now, queue))
 }
 
 /// What has happened between two looks.
@@ -80,7 +104,7 @@ fn seen(span: &Span<'_>, queue: &[Value]) -> Value {
         .labels("waxwing_plugin_calls_total", "slot")
         .take(ROWS)
         .map(|slot| {
-            let cpu = span.rate("waxwing_plugin_cpu_microseconds_total", &[("slot", slot)]);
+            let cpu = span.rate("waxwing_plugin_cpu_seconds_total", &[("slot", slot)]);
             let calls = span.rate("waxwing_plugin_calls_total", &[("slot", slot)]);
             let outcomes = span.labels("waxwing_plugin_calls_total", "outcome");
             let failing = outcomes.filter(|it| *it != "ok").map(|outcome| {
@@ -88,7 +112,7 @@ fn seen(span: &Span<'_>, queue: &[Value]) -> Value {
             });
             json!({
                 "slot": slot, "callsPerSecond": calls, "failingPerSecond": sample::total(failing),
-                "cpuMicrosecondsPerCall": sample::ratio(cpu, calls),
+                "cpuMicrosecondsPerCall": sample::ratio(cpu, calls).map(sample::microseconds),
             })
         })
         .collect();
@@ -104,6 +128,11 @@ fn seen(span: &Span<'_>, queue: &[Value]) -> Value {
 }
 
 fn screen(seen: &Value, every: u64) -> String {
+    if let Some(error) = seen["error"].as_str() {
+        return format!(
+            "The server does not answer: {error}\nTried again every {every} s. Ctrl-C ends.\n"
+        );
+    }
     let mut lines = String::new();
     let number =
         |value: &Value| value.as_f64().map_or_else(|| "-".to_owned(), |it| format!("{it:.1}"));

@@ -124,14 +124,17 @@ pub async fn run(command: UserCommand) -> Result<(), CliError> {
     }
 }
 
-/// The path alone stands in the JSON: which name the world knows the server by, it does not know itself.
+/// By which name the world knows the server, it does not know itself where `people.url` is not set.
 fn show_link(opened: &Opened, target: &Target, id: UserId, path: &str) {
-    let value = json!({"id": id, "path": path});
-    target.output.one(&value, || {
-        let listen = opened.listen();
-        format!(
-            "{id}\nhttp://{listen}{path}\n(behind a reverse proxy: its https name before the path)"
-        )
+    let link = opened.people_url().map(|url| format!("{url}{path}"));
+    let value = json!({"id": id, "path": path, "url": link});
+    target.output.one(&value, || match &link {
+        Some(link) => format!("{id}\n{link}"),
+        None => format!(
+            "{id}\n{}{path}\n(for another machine: the https name of the server before the path, as in \
+             https://mail.example.com{path}; with people.url in its configuration this command prints it)",
+            opened.local_url()
+        ),
     });
 }
 

@@ -177,7 +177,8 @@ impl CheckName {
                 "Without file descriptors the server accepts no connection and opens no file."
             }
             Self::FileRights => {
-                "Whoever reads the master key or the database reads every key, password and message."
+                "Whoever reads the master key or the database reads every key, password and message; and a server that \
+                 cannot read its master key does not start again."
             }
             Self::ReverseDns => {
                 "Large mailbox providers refuse mail from an address whose PTR record does not lead to a name \

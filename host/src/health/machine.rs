@@ -100,14 +100,29 @@ fn descriptors_verdict(open: Option<u64>, limit: Option<u64>, wanted: u64) -> Ve
     Verdict::ok(seen)
 }
 
-/// Whether other users of the machine can read what is secret.
+/// Whether the server can read its master key, and other users of the machine cannot read what is secret.
 pub async fn file_rights(world: &World) -> Verdict {
     let HealthSettings { data_dir, secrets, private_key, .. } = &world.settings;
     let (directory, secrets, key) = (data_dir.clone(), secrets.clone(), private_key.clone());
-    let looked = move || rights(&directory, &secrets, key.as_deref());
+    // Another user than the server's may ask where none runs.
+    let key_fault = world.live().ok().map(|it| it.key_fault.clone());
+    let looked = move || {
+        let fault = key_fault.and_then(|it| it.now());
+        match fault {
+            Some(fault) => unreadable_key(&fault),
+            None => rights(&directory, &secrets, key.as_deref()),
+        }
+    };
     tokio::task::spawn_blocking(looked)
         .await
         .unwrap_or_else(|_| Verdict::not_checked("The look at the files has failed."))
+}
+
+fn unreadable_key(fault: &str) -> Verdict {
+    Verdict::failing(
+        format!("The server cannot read its master key any more: {fault}."),
+        "Restore the file from your backup, owned by the server's user, at mode 0600, before the server is started again.",
+    )
 }
 
 fn rights(directory: &Path, secrets: &[PathBuf], private_key: Option<&Path>) -> Verdict {

@@ -1,4 +1,5 @@
-//! Which checks have turned, and whom that was told: to failing or back, where that has held for two runs.
+//! Which checks have turned, and whom that was told: to failing, back, or from failing to where nobody knows, where that has
+//! held for two runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +15,8 @@ pub enum Turn {
     Failing,
     /// It fails no more.
     Over,
+    /// It was told to fail, and could not be made since.
+    NotChecked,
 }
 
 /// What was seen of each check, and what was told.
@@ -21,6 +24,8 @@ pub enum Turn {
 pub struct Turns {
     states: BTreeMap<CheckName, (State, Timestamp)>,
     streaks: BTreeMap<CheckName, Streak>,
+    /// Runs in a row that could not make a check.
+    unknown: BTreeMap<CheckName, u32>,
     /// The checks that were told to fail, and not yet to be over it.
     told: BTreeSet<CheckName>,
 }
@@ -61,11 +66,15 @@ impl Turns {
             State::NotChecked => None,
         };
         if let Some(fails) = fails {
+            self.unknown.remove(&check);
             let streak = self.streaks.entry(check).or_insert(Streak { fails, runs: 0 });
             if streak.fails != fails {
                 *streak = Streak { fails, runs: 0 };
             }
             streak.runs = streak.runs.saturating_add(1);
+        } else {
+            let runs = self.unknown.entry(check).or_default();
+            *runs = runs.saturating_add(1);
         }
         match self.states.insert(check, (state, at)) {
             Some((before, since)) if before == state => {
@@ -85,7 +94,12 @@ impl Turns {
             let turn = if streak.fails { Turn::Failing } else { Turn::Over };
             (streak.runs >= HOLD_RUNS && self.differs(*check, *streak)).then_some((*check, turn))
         };
-        self.streaks.iter().filter_map(turned).collect()
+        let is_unknown = |check: &CheckName| {
+            self.told.contains(check) && self.unknown.get(check).is_some_and(|it| *it >= HOLD_RUNS)
+        };
+        let known = self.streaks.iter().filter(|(check, _)| !is_unknown(check)).filter_map(turned);
+        let unknown = self.told.iter().filter(|it| is_unknown(it));
+        known.chain(unknown.map(|it| (*it, Turn::NotChecked))).collect()
     }
 
     /// Whether one more run decides something of a check.
@@ -98,9 +112,18 @@ impl Turns {
     /// Notes that a turn was told.
     pub fn told(&mut self, check: CheckName, turn: Turn) {
         match turn {
-            Turn::Failing => self.told.insert(check),
-            Turn::Over => self.told.remove(&check),
-        };
+            Turn::Failing => {
+                self.told.insert(check);
+            }
+            Turn::Over => {
+                self.told.remove(&check);
+            }
+            // What was known before counts no more: a failure that is seen again is told again.
+            Turn::NotChecked => {
+                self.told.remove(&check);
+                self.streaks.remove(&check);
+            }
+        }
     }
 
     fn differs(&self, check: CheckName, streak: Streak) -> bool {
@@ -148,6 +171,34 @@ mod tests {
         assert!(turns.pending().is_empty());
         observe(&mut turns, &[State::Failing]);
         assert_eq!(turns.pending(), [(CHECK, Turn::Failing)], "what was known has stayed");
+    }
+
+    #[test]
+    fn a_failure_that_cannot_be_checked_any_more_is_told_once() {
+        let mut turns = Turns::default();
+        observe(&mut turns, &[State::Failing, State::Failing]);
+        turns.told(CHECK, Turn::Failing);
+        observe(&mut turns, &[State::NotChecked]);
+        assert!(turns.pending().is_empty() && !turns.is_open(CHECK), "a whole round decides");
+        observe(&mut turns, &[State::NotChecked]);
+        assert_eq!(turns.pending(), [(CHECK, Turn::NotChecked)]);
+        turns.told(CHECK, Turn::NotChecked);
+        observe(&mut turns, &[State::NotChecked, State::NotChecked]);
+        assert!(turns.pending().is_empty(), "never twice");
+        assert_eq!(turns.told_names(Scope::Node), "");
+        observe(&mut turns, &[State::Ok, State::Ok]);
+        assert!(turns.pending().is_empty(), "nobody was told that it fails");
+        observe(&mut turns, &[State::Failing, State::Failing]);
+        assert_eq!(turns.pending(), [(CHECK, Turn::Failing)], "that is news again");
+    }
+
+    #[test]
+    fn a_verdict_between_two_runs_without_one_keeps_a_failure_told() {
+        let mut turns = Turns::default();
+        observe(&mut turns, &[State::Failing, State::Failing]);
+        turns.told(CHECK, Turn::Failing);
+        observe(&mut turns, &[State::NotChecked, State::Failing, State::NotChecked]);
+        assert!(turns.pending().is_empty());
     }
 
     #[test]

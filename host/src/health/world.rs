@@ -129,6 +129,8 @@ pub struct Live {
     pub listeners: Vec<Listener>,
     /// File descriptors that the configured connections need.
     pub wanted_descriptors: u64,
+    /// Why the next start would not get its master key.
+    pub key_fault: Tell<Option<String>>,
 }
 
 /// A port that the server has bound.
@@ -163,6 +165,12 @@ impl<T> Tell<T> {
     #[must_use]
     pub fn now(&self) -> T {
         (self.0)()
+    }
+}
+
+impl<T> Clone for Tell<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
     }
 }
 

@@ -10,7 +10,7 @@ use super::accounts::{AccountChange, PlanChoice};
 use crate::account::brand::{Brand, BrandField};
 use crate::account::role::Role;
 use crate::credit::Credits;
-use crate::id::AccountId;
+use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::store::Maintenance;
 use crate::template::slug::Slug;
@@ -157,6 +157,28 @@ pub fn maintenance_set(now: Option<&Maintenance>) -> Act {
     Act::new("set_maintenance", said)
 }
 
+/// A backup was taken by hand, and kept in that place.
+#[must_use]
+pub fn backed_up(name: &str, place: &str) -> Act {
+    Act::new("take_backup", format!("{name} in {place}"))
+}
+
+/// The content of a message was read.
+#[must_use]
+pub fn content_read(account: AccountId, message: MessageId) -> Act {
+    Act::of(account, "show_message_raw", message.to_string())
+}
+
+/// The configuration was read again: the keys that apply, and those that wait for a restart.
+#[must_use]
+pub fn configuration_reloaded(applied: &[&str], pending: &[&str]) -> Act {
+    let pending = (!pending.is_empty()).then(|| format!("after a restart: {}", pending.join(", ")));
+    let applied = (!applied.is_empty()).then(|| applied.join(", "));
+    let said: Vec<String> = applied.into_iter().chain(pending).collect();
+    let said = if said.is_empty() { "no key has changed".to_owned() } else { said.join("; ") };
+    Act::new("reload_configuration", said)
+}
+
 fn plan_name(choice: &PlanChoice) -> &str {
     match choice {
         PlanChoice::Known(plan) | PlanChoice::Own(plan) => &plan.name,
@@ -192,6 +214,16 @@ mod tests {
 
     fn account() -> AccountId {
         "acc_01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().expect("an identifier")
+    }
+
+    #[test]
+    fn a_reload_names_the_keys_that_apply_and_those_that_wait() {
+        let said =
+            |applied: &[&str], pending: &[&str]| configuration_reloaded(applied, pending).subject;
+        let (rate, port) = ("limits.send_burst", "http.listen");
+        assert_eq!(said(&[rate], &[port]), format!("{rate}; after a restart: {port}"));
+        assert_eq!(said(&[], &[port]), format!("after a restart: {port}"));
+        assert_eq!(said(&[], &[]), "no key has changed");
     }
 
     #[test]

@@ -39,7 +39,10 @@ pub async fn release(
     let Some(backup) = store.delivery_hold().await? else { return Ok(None) };
     let canceled = match old_mail {
         OldMail::Send => 0,
-        OldMail::Cancel => cancel_old(store, backup, now, &interrupted).await?,
+        OldMail::Cancel => {
+            let newest_event = store.mark_held(backup).await?;
+            cancel_old(store, newest_event, now, &interrupted).await?
+        }
     };
     store.release_delivery().await?;
     Ok(Some(Released { backup, canceled }))
@@ -47,13 +50,13 @@ pub async fn release(
 
 async fn cancel_old(
     store: &Store,
-    backup: Timestamp,
+    newest_event: i64,
     now: Timestamp,
     interrupted: &impl Fn(Interrupted, Timestamp) -> Settlement,
 ) -> Result<u64, StoreError> {
     let (mut canceled, mut after) = (0, None);
     loop {
-        let waiting = store.accepted_before(backup, after).await?;
+        let waiting = store.accepted_up_to(newest_event, after).await?;
         let Some(last) = waiting.last() else { return Ok(canceled) };
         after = Some(last.id);
         let sending = waiting.iter().filter(|it| it.state == MessageState::Sending);

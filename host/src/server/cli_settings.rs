@@ -1,5 +1,5 @@
 //! Saves the settings of a running server for the command line, so that both judge sender domains and post to webhooks
-//! alike.
+//! alike, and links begin with the same name.
 
 use std::path::PathBuf;
 
@@ -13,6 +13,7 @@ use crate::store::{Store, StoreError};
 
 const OF_DOMAINS: &str = "settings of sender domains";
 const OF_WEBHOOKS: &str = "settings of webhooks";
+const OF_PEOPLE: &str = "settings of people";
 
 /// What the checks of sender domains depend on.
 #[derive(Debug, Deserialize)]
@@ -29,6 +30,12 @@ struct OfPlugins {
     samples_kept: u32,
 }
 
+/// With what links to the dashboard begin.
+#[derive(Debug, Deserialize)]
+struct OfPeople {
+    url: Option<String>,
+}
+
 /// Saves what the command line needs.
 pub async fn save_for_cli(config: &Config, store: &Store) -> Result<(), StoreError> {
     let rules = check_settings(config);
@@ -42,7 +49,8 @@ pub async fn save_for_cli(config: &Config, store: &Store) -> Result<(), StoreErr
     let plugins = json!({"dir": dir, "samples_kept": config.plugins.samples_kept});
     let of_domains = json!({"dns": config.dns, "domains": domains, "plugins": plugins});
     save(store, OF_DOMAINS, &of_domains).await?;
-    save(store, OF_WEBHOOKS, &json!(config.webhooks)).await
+    save(store, OF_WEBHOOKS, &json!(config.webhooks)).await?;
+    save(store, OF_PEOPLE, &json!({"url": config.people.url})).await
 }
 
 async fn save(store: &Store, name: &str, settings: &Value) -> Result<(), StoreError> {
@@ -63,6 +71,9 @@ pub async fn load_saved(config: &mut Config, store: &Store) -> Result<(), StoreE
     }
     if let Some(webhooks) = saved(store, OF_WEBHOOKS).await? {
         config.webhooks = webhooks;
+    }
+    if let Some(OfPeople { url: Some(url) }) = saved(store, OF_PEOPLE).await? {
+        config.people.url = Some(url);
     }
     Ok(())
 }
@@ -90,10 +101,12 @@ mod tests {
         let mut server = Config::default();
         server.dns.nameservers = vec!["127.0.0.1:5300".to_owned().try_into().expect("valid")];
         server.smtp.hostname = Some("mail.example.net".parse().expect("valid"));
+        server.people.url = Some("https://mail.example.net".to_owned());
         save_for_cli(&server, &store).await.expect("saved");
         let mut loaded = Config::default();
         load_saved(&mut loaded, &store).await.expect("loaded");
         assert_eq!(loaded.dns, server.dns);
         assert_eq!(check_settings(&loaded).return_path_host, "bounce.mail.example.net");
+        assert_eq!(loaded.people.base(), server.people.base(), "links begin alike");
     }
 }

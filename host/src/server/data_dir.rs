@@ -1,11 +1,15 @@
 //! The data directory: what is in it, who may read it, and that only one server uses it.
 
+mod left_over;
+mod rights;
+
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use rights::{give_to_owner, shared_mode};
 use rustix::fs::Access;
 
 use super::directory::{self, UnusableDirectory};
@@ -44,6 +48,8 @@ pub struct DataDir {
 struct ServerKeys {
     ring: KeyRing,
     verp: Verp,
+    /// What was wrong with the file when it was last looked at, for it is told once.
+    told: Mutex<Option<io::ErrorKind>>,
 }
 
 /// Holds the directory for one server until it is dropped.
@@ -128,6 +134,18 @@ impl DataDir {
             faults.extend(data.master_key().err());
         }
         faults
+    }
+
+    /// Removes files that processes had begun to write which are gone. Only for the server that holds the directory.
+    pub fn remove_left_over(&self) {
+        for directory in [self.path.clone(), self.file(TLS), self.file(ACME)] {
+            left_over::remove(&directory, "");
+        }
+        let key = self.master_key_path();
+        // Others may have files beside a key that the configuration names.
+        if let Some(name) = key.file_name().and_then(|it| it.to_str()) {
+            left_over::remove(directory::of_file(&key), name);
+        }
     }
 
     /// Why the directory, and the files that are there, cannot be used by this user. What is missing can be made.
@@ -269,17 +287,18 @@ impl DataDir {
         let ring = KeyRing::new(&keys, reread).ok_or_else(bad_key)?;
         let newest = keys.first().ok_or_else(bad_key)?;
         let verp = Verp::new(&return_path_key(newest));
-        let made = self.keys.get_or_init(|| ServerKeys { ring, verp });
+        let made = self.keys.get_or_init(|| ServerKeys { ring, verp, told: Mutex::default() });
         made.take_over(&keys);
         Ok(made)
     }
 
     /// Takes over what `waxwing master-key` has written since. A file that cannot be read changes nothing: what is in memory
-    /// still opens everything.
+    /// still opens everything, but nothing would after the next start.
     pub fn refresh_keys(&self) {
         let Some(known) = self.keys.get() else { return };
-        let content = std::fs::read(self.master_key_path()).ok();
-        let Some(keys) = content.and_then(|it| key_file::read(&it)) else { return };
+        let stored = self.stored_keys();
+        known.tell(stored.as_ref().err());
+        let Ok(keys) = stored else { return };
         if known.take_over(&bytes_of(&keys)) {
             tracing::info!(
                 count = keys.len(),
@@ -308,23 +327,30 @@ impl DataDir {
     /// The server's master keys, the newest first. That of the directory is made at the first start; a file that the
     /// configuration names is the operator's.
     pub fn master_keys(&self) -> Result<Vec<MasterKey>, DataDirError> {
-        let path = self.master_key_path();
-        match File::open(&path) {
-            Ok(mut file) => {
-                let mut content = Vec::new();
-                file.read_to_end(&mut content).map_err(at(&path))?;
-                key_file::read(&content).ok_or(DataDirError::BadKey { path })
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound && self.key_file.is_some() => {
-                Err(DataDirError::NoKey { path })
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        match self.stored_keys() {
+            Err(DataDirError::Io { path, source }) if source.kind() == io::ErrorKind::NotFound => {
+                if self.key_file.is_some() {
+                    return Err(DataDirError::NoKey { path });
+                }
                 let key = MasterKey::random(None);
                 self.write_private(MASTER_KEY, &key.bytes)?;
                 Ok(vec![key])
             }
-            Err(source) => Err(DataDirError::Io { path, source }),
+            stored => stored,
         }
+    }
+
+    /// The keys that are in the file; nothing is made.
+    fn stored_keys(&self) -> Result<Vec<MasterKey>, DataDirError> {
+        let path = self.master_key_path();
+        let content = std::fs::read(&path).map_err(at(&path))?;
+        key_file::read(&content).ok_or(DataDirError::BadKey { path })
+    }
+
+    /// Why a server would not get its master keys out of the file as it stands.
+    #[must_use]
+    pub fn key_fault(&self) -> Option<DataDirError> {
+        self.stored_keys().err()
     }
 
     /// Makes these the master keys, the newest first. When this answers, they outlast a loss of power: what is sealed
@@ -467,6 +493,32 @@ impl DataDir {
 }
 
 impl ServerKeys {
+    /// Says once what is wrong with the file of the keys, and once that it is right again.
+    fn tell(&self, fault: Option<&DataDirError>) {
+        if !self.is_news(fault) {
+            return;
+        }
+        if let Some(error) = fault {
+            tracing::warn!(
+                %error,
+                "the master key cannot be read any more: the server goes on with the keys that it has in memory, and \
+                 its next start will fail; restore the file from your backup, owned by the server's user, at mode 0600"
+            );
+        } else {
+            tracing::info!("the master key can be read again");
+        }
+    }
+
+    /// Whether something else is wrong with the file than at the last look.
+    fn is_news(&self, fault: Option<&DataDirError>) -> bool {
+        let kind = fault.map(|it| {
+            let DataDirError::Io { source, .. } = it else { return io::ErrorKind::InvalidData };
+            source.kind()
+        });
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *told, kind) != kind
+    }
+
     /// Answers whether what is sealed with has changed, or what opens.
     fn take_over(&self, keys: &[[u8; 32]]) -> bool {
         let has_changed = self.ring.replace(keys);
@@ -497,28 +549,20 @@ fn lock_at(path: PathBuf) -> Result<Option<Lock>, DataDirError> {
 
 /// Writes a file that only its owner can read, whole or not at all.
 fn write_private_at(path: &Path, bytes: &[u8]) -> Result<(), DataDirError> {
-    let partial = beside(path, &format!("{}.partial", std::process::id()));
+    let partial = beside(path, &left_over::ending_of_this_process());
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&partial).map_err(at(&partial))?;
     give_to_owner(&file, if path.exists() { path } else { directory::of_file(path) });
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&partial))?;
-    std::fs::rename(&partial, path).map_err(at(path))
-}
-
-/// What root makes belongs to whoever owns the file that it replaces, or the directory: otherwise a command of root would leave
-/// files that the server cannot open at its next start.
-fn give_to_owner(file: &File, of: &Path) {
-    #[cfg(unix)]
-    if rustix::process::geteuid().is_root()
-        && let Ok(about) = std::fs::metadata(of)
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        // A container's root may lack the right, and owns everything there.
-        drop(std::os::unix::fs::fchown(file, Some(about.uid()), Some(about.gid())));
+    let written = file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&partial));
+    let placed = written.and_then(|()| std::fs::rename(&partial, path).map_err(at(path)));
+    if placed.is_err() {
+        // The error that is returned says what failed. What cannot be removed now, the next start removes.
+        drop(std::fs::remove_file(&partial));
     }
+    placed
 }
 
 /// A file whose name is that of another one with this at its end.
@@ -527,19 +571,6 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     name.push(".");
     name.push(end);
     PathBuf::from(name)
-}
-
-/// The permissions of a file, where others than its owner have any.
-#[cfg(unix)]
-fn shared_mode(path: &Path) -> Option<u32> {
-    let about = std::fs::metadata(path).ok()?;
-    let mode = std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o777;
-    (mode & 0o077 != 0).then_some(mode)
-}
-
-#[cfg(not(unix))]
-fn shared_mode(_: &Path) -> Option<u32> {
-    None
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> DataDirError {

@@ -53,7 +53,10 @@ pub struct Parts {
 pub fn running(config: &Config, parts: Parts) -> Result<Health, DeliverySetupError> {
     let Parts { clock, store, plugins, admission, certificates, orders, listeners } = parts;
     let wanted_descriptors = descriptors::wanted(config);
-    let live = Live { started_at: clock.now(), store, plugins, listeners, wanted_descriptors };
+    let data = DataDir::unopened(&config.store);
+    let key_fault = Tell::new(move || data.key_fault().map(|it| it.to_string()));
+    let started_at = clock.now();
+    let live = Live { started_at, store, plugins, listeners, wanted_descriptors, key_fault };
     let server = ServerView::Running(Box::new(live));
     let egress = Tell::new(move || egress(&admission.routes.load()));
     let (hostname, is_named) = host(config);
@@ -330,6 +333,9 @@ fn letter(
     let subject = match turn {
         Turn::Failing => format!("{hostname}: {title} is failing"),
         Turn::Over => format!("{hostname}: {title} is failing no more"),
+        Turn::NotChecked => {
+            format!("{hostname}: {title} was failing and cannot be checked any more")
+        }
     };
     let mut lines = vec![format!("{title}: {}", verdict.what)];
     if verdict.state != State::Ok {
@@ -370,6 +376,10 @@ mod tests {
         let facts = facts(&failing, Some("mx-1"));
         assert_eq!(facts["todo"], "Find out why first.");
         assert_eq!(facts["node"], "mx-1");
+        let unknown = finding(Verdict::not_checked("No name server answers."));
+        let (subject, text) = letter(Turn::NotChecked, &unknown, host, None);
+        assert!(subject.ends_with("was failing and cannot be checked any more"), "{subject}");
+        assert!(text.contains("No name server answers."), "{text}");
         let (url, well) = (Some("https://mail.example.net"), finding(Verdict::ok("Clean.")));
         let host = ("mail.example.net", Some("mx-1"));
         let (subject, text) = letter(Turn::Over, &well, host, url);

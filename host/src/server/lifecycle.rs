@@ -6,6 +6,10 @@ use std::io;
 
 use super::{RunningServer, service_manager};
 use crate::config::Config;
+#[cfg(unix)]
+use crate::management::acts::Act;
+#[cfg(unix)]
+use crate::store::{ActorId, AuditRow};
 
 /// The signals that reload the configuration. One that comes before somebody listens ends the process.
 #[derive(Debug)]
@@ -73,7 +77,11 @@ async fn reload<E: fmt::Display>(
     while hangups.recv().await.is_some() {
         service_manager::reloading();
         match configuration() {
-            Ok(config) => running.reloader.apply(&config),
+            Ok(config) => {
+                if let Some(act) = running.reloader.apply(&config) {
+                    record(running, act).await;
+                }
+            }
             Err(error) => {
                 tracing::error!(%error, "the configuration was not reloaded because it has faults; all settings stay as they were");
             }
@@ -81,6 +89,22 @@ async fn reload<E: fmt::Display>(
         service_manager::ready();
     }
     std::future::pending().await
+}
+
+/// Writes down what a signal had the server do: nobody knows who has sent it.
+#[cfg(unix)]
+async fn record(running: &RunningServer, act: Act) {
+    let row = AuditRow {
+        at: running.clock.now(),
+        account: act.account,
+        actor: ActorId::Server,
+        acting: false,
+        actor_name: None,
+        action: act.action.to_owned(),
+        subject: Some(act.subject),
+        ip: None,
+    };
+    running.store.record_made_change(&row).await;
 }
 
 #[cfg(not(unix))]

@@ -10,6 +10,7 @@ use super::limits::LiveLimits;
 use super::settings::settings;
 use crate::config::Config;
 use crate::health::Health;
+use crate::management::acts::{self, Act};
 use crate::management::settings::Settings;
 use crate::telemetry::logs;
 
@@ -44,13 +45,18 @@ impl Reloader {
         Self { limits, routes, health, running: Mutex::new(config.clone()), shown }
     }
 
-    /// Applies what a running server can change, and logs which keys that are. Routes that cannot be used
-    /// change nothing.
-    pub fn apply(&self, new: &Config) {
+    /// Applies what a running server can change, and logs which keys that are; answers what the audit log says of it. Routes
+    /// that cannot be used change nothing.
+    #[must_use]
+    pub fn apply(&self, new: &Config) -> Option<Act> {
         match self.try_to_apply(new) {
-            Ok(changed) => changed.log(),
+            Ok(changed) => {
+                changed.log();
+                Some(acts::configuration_reloaded(&changed.applied, &changed.pending))
+            }
             Err(error) => {
                 tracing::error!(%error, "the new configuration is not used; everything stays as it was");
+                None
             }
         }
     }

@@ -1,7 +1,11 @@
 //! Makes a data directory of a backup. A directory on which a server runs is refused, and what is in one is never changed.
 
+mod scratch;
+
 use std::io;
 use std::path::{Path, PathBuf};
+
+use scratch::Scratch;
 
 use super::data_dir::{DataDir, DataDirError, Lock};
 use super::directory;
@@ -67,9 +71,8 @@ pub async fn restore(
     }
     let parent = directory::of_file(data_dir);
     std::fs::create_dir_all(parent).map_err(at(parent))?;
-    // On the same disk, so that one rename gives the name.
-    let scratch = tempfile::Builder::new().prefix(".waxwing-restore-").tempdir_in(parent);
-    let scratch = scratch.map_err(at(parent))?;
+    scratch::remove_left_over(parent);
+    let scratch = Scratch::make_in(parent).map_err(at(parent))?;
     let (destination, backup) = find(from, object_store, now).await?;
     let file = destination.fetch(&backup, scratch.path()).await?;
     let unpacked = scratch.path().join("data");

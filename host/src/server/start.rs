@@ -114,6 +114,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let config = descriptors::fit(configured);
     let (clock, data) = (Clock::system(), DataDir::of(&config.store)?);
     let lock = data.lock()?;
+    data.remove_left_over();
     let metrics = telemetry::metrics::start()?;
     #[cfg(feature = "otlp")]
     if let Some(url) = config.telemetry.traces_url() {
@@ -198,7 +199,7 @@ async fn start_parts(
         facts: Arc::clone(&facts),
         inbox: sandbox.address.unwrap_or(config.inbox.smtp_listen),
         wake: Arc::clone(&wake),
-        held_since: store.delivery_hold().await?,
+        held_since: store.begin_hold().await?,
     };
     let (worker, routes) = delivery::worker(config, &data, parts)?;
     let mut limits = LiveLimits::new(config, stop_listeners.clone());

@@ -112,10 +112,10 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
     ("waxwing_domain_checks_total", Counter, "result", "Checks of sender domains"),
     ("waxwing_plugin_calls_total", Counter, "slot, kind, outcome", "Calls of plugins"),
     (
-        "waxwing_plugin_cpu_microseconds_total",
+        "waxwing_plugin_cpu_seconds_total",
         Counter,
         "slot, plugin",
-        "CPU time of plugins in microseconds",
+        "CPU time of plugins, in seconds",
     ),
     (
         "waxwing_plugin_failures_total",

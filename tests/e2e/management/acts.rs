@@ -5,6 +5,7 @@ use waxwing_tests::Server;
 
 use super::{delete, operator, patch, post, text};
 use crate::dashboard::Browser;
+use crate::fixture::message;
 
 /// What the log has of an act: whose log, which action, on what.
 type Written = (String, String, String);
@@ -192,6 +193,9 @@ async fn changes_of_the_server_and_its_people_say_what_they_changed() {
     assert_eq!(newest().await, said("make_reset_link", "cy@example.com"));
     assert_eq!(delete(&server, &operator, &user).await.status, 200);
     assert_eq!(newest().await, said("remove_user", "cy@example.com"));
+    let message = server.send(server.key(), &message("ada@example.com")).await.message_id();
+    assert!(server.cli_text(&["message", "raw", &message]).contains("ada@example.com"));
+    assert_eq!(newest().await, said("show_message_raw", &message));
     drop(server.cli(&["maintenance", "on", "--reason", "new disk", "--hold-delivery"]));
     assert_eq!(newest().await, said("set_maintenance", "on, delivery held: new disk"));
     let off =

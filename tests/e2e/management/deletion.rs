@@ -148,3 +148,44 @@ async fn the_command_line_deletes_a_suspended_account_that_is_confirmed() {
     let log = Database::of(&server).await.texts(LOG).await;
     assert!(log.contains(&format!("delete_account {}", account.id)), "{log:#?}");
 }
+
+#[tokio::test]
+async fn the_command_line_changes_nothing_of_an_account_being_deleted() {
+    let mut server = Server::dev();
+    let account = server.open_account("pro", 10);
+    let of = ["--account", &account.id];
+    let hook = "https://hooks.example/waxwing";
+    let made = server.cli(&[&["webhook", "create", hook][..], &of].concat());
+    let webhook = made["id"].as_str().expect("an identifier");
+    let made = server.cli(&[&["key", "create"][..], &of].concat());
+    let key = made["id"].as_str().expect("an identifier");
+    // Without a server the deletion does not go on.
+    assert!(server.terminate().success());
+    drop(server.cli(&["account", "deactivate", &account.id]));
+    let delete = ["account", "delete", &account.id, "--yes"];
+    assert_eq!(server.cli(&delete)["state"], "deleting");
+    let user = ["user", "add", "--email", "late@example.com", "--role", "owner"];
+    let of_account: [&[&str]; 7] = [
+        &["key", "create"],
+        &["domain", "add", "late.example"],
+        &["webhook", "create", hook],
+        &user,
+        &["suppression", "add", "late@example.com"],
+        &["credits", "grant", "5"],
+        &["template", "archive", "welcome"],
+    ];
+    let mut commands: Vec<Vec<&str>> = of_account.iter().map(|it| [*it, &of].concat()).collect();
+    commands.push(vec!["account", "update", &account.id, "--name", "Late"]);
+    commands.push(vec!["webhook", "update", webhook, "--description", "late"]);
+    commands.push(vec!["key", "update", key, "--name", "late"]);
+    for command in commands {
+        let said = server.cli_fails(&command);
+        assert!(
+            said.contains("the account is being deleted; nothing of it"),
+            "{command:?}: {said}"
+        );
+    }
+    assert!(!server.cli(&["user", "list"]).to_string().contains("late@example.com"));
+    assert_eq!(server.cli(&delete)["state"], "deleting", "asked once more");
+    assert!(!exported(&server, &account, "last.zip").is_empty(), "it can be exported to the end");
+}

@@ -1,5 +1,6 @@
 //! What an operator's monitoring sees of plugins.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use waxwing_tests::{Server, until_async};
@@ -9,7 +10,7 @@ use super::{Component, PLAN, note_to, sent, server};
 const BOUND: Duration = Duration::from_secs(15);
 
 /// The value of a series that has these labels.
-async fn value(server: &Server, name: &str, labels: &[&str]) -> Option<u64> {
+async fn value<T: FromStr>(server: &Server, name: &str, labels: &[&str]) -> Option<T> {
     let page = server.request(reqwest::Method::GET, "/metrics").send().await.expect("answered");
     let page = page.text().await.expect("a text");
     let is_it = |line: &&str| {
@@ -38,13 +39,20 @@ async fn calls_cpu_time_rollbacks_and_rejections_are_counted_by_slot() {
         let labels = [slot, "outcome=\"answered\""];
         until_value(&server, "waxwing_plugin_calls_total", &labels, 10).await;
     }
-    let cpu = "waxwing_plugin_cpu_microseconds_total";
-    let of_one = value(&server, cpu, &[plan, "plugin=\"price-one\""]).await;
-    assert!(of_one.is_some_and(|it| it > 0), "{of_one:?}");
-    let of_built_in = value(&server, cpu, &[renderer]).await;
-    assert!(of_built_in.is_some_and(|it| it > 0), "{of_built_in:?}");
-    let shown = server.slot(PLAN).await["active"]["cpuMicros"].as_u64();
-    assert!(shown.is_some_and(|it| it > 0 && Some(it) <= of_one), "{shown:?} of {of_one:?}");
+    let cpu = "waxwing_plugin_cpu_seconds_total";
+    let spent = async |labels: &[&str]| {
+        let seconds = value::<f64>(&server, cpu, labels).await?;
+        Duration::try_from_secs_f64(seconds).ok()
+    };
+    let of_one = spent(&[plan, "plugin=\"price-one\""]).await;
+    // Ten calls of a small guest take no minute.
+    let is_of_ten_calls = |it: Duration| it > Duration::ZERO && it < Duration::from_mins(1);
+    assert!(of_one.is_some_and(is_of_ten_calls), "{of_one:?}");
+    let of_built_in = spent(&[renderer]).await;
+    assert!(of_built_in.is_some_and(|it| it > Duration::ZERO), "{of_built_in:?}");
+    let shown = server.slot(PLAN).await["active"]["cpuMicros"].as_u64().map(Duration::from_micros);
+    let is_part = shown.is_some_and(|it| it > Duration::ZERO && Some(it) <= of_one);
+    assert!(is_part, "{shown:?} of {of_one:?}");
     let activations = "waxwing_plugin_activations_total";
     until_value(&server, activations, &[plan], 1).await;
 
@@ -66,8 +74,8 @@ async fn calls_cpu_time_rollbacks_and_rejections_are_counted_by_slot() {
     until_value(&server, "waxwing_plugin_calls_total", &[plan, "outcome=\"trapped\""], 3).await;
     until_value(&server, "waxwing_plugin_failures_total", &["kind="], 3).await;
     // A new generation of a plugin goes on counting where the last one stopped.
-    let before = value(&server, cpu, &[plan, "plugin=\"price-one\""]).await;
+    let before = spent(&[plan, "plugin=\"price-one\""]).await;
     sent(&server, 1).await;
-    let after = value(&server, cpu, &[plan, "plugin=\"price-one\""]).await;
+    let after = spent(&[plan, "plugin=\"price-one\""]).await;
     assert!(after > before, "{before:?} and then {after:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -10,11 +10,15 @@ use clap::{Args, ValueEnum};
 
 use super::questions::Questions;
 use crate::cli::error::CliError;
-use crate::config::{Config, NameServer};
+use crate::config::{Config, Hostname, NameServer};
+use crate::dns::not_public;
 use crate::domain::name::DomainName;
 use crate::message::address::EmailAddress;
 use crate::server::directory;
 use crate::server::host_records;
+
+/// Where a smarthost takes mail, if nothing else is said.
+const SUBMISSION_PORT: u16 = 587;
 
 /// The answers that flags give.
 #[derive(Debug, Clone, Args)]
@@ -38,7 +42,7 @@ pub struct Flags {
     #[arg(long, requires = "smarthost_user")]
     pub smarthost_password_file: Option<PathBuf>,
     /// A public address of this machine; several times for several. By default those that it sends from
-    #[arg(long)]
+    #[arg(long, value_parser = own_address)]
     pub address: Vec<IpAddr>,
     /// The data directory
     #[arg(long, default_value = "/var/lib/waxwing")]
@@ -68,8 +72,27 @@ pub struct HostAndPort {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a host with a port, as in smtp.example.com:587")]
+#[error(
+    "{0:?} is not a host name or an address with or without a port, as in smtp.example.com:587, 192.0.2.1 or [2001:db8::1]:587"
+)]
 pub struct InvalidHost(String);
+
+/// The last labels of names that public DNS never has (RFC 6761, RFC 6762, RFC 9476, and what ICANN gives to nobody).
+const PRIVATE_NAMES: [&str; 13] = [
+    "alt",
+    "arpa",
+    "corp",
+    "example",
+    "home",
+    "internal",
+    "invalid",
+    "lan",
+    "local",
+    "localdomain",
+    "localhost",
+    "onion",
+    "test",
+];
 
 /// All answers.
 #[derive(Debug)]
@@ -141,7 +164,7 @@ impl Flags {
         }
         if self.addresses().is_empty() {
             let question = "Public IP address of this machine, which has only private ones";
-            self.address.push(questions.ask(question, parsed)?);
+            self.address.push(questions.ask(question, own_address)?);
         }
         if !self.agree_to_terms {
             let question = "Get certificates of Let's Encrypt, and agree to its terms of service \
@@ -179,6 +202,14 @@ impl Answers {
         else {
             return Err(CliError::Usage(format!("missing:\n  {}", missing.join("\n  "))));
         };
+        let is_for_smarthost = flags.smarthost.is_some() || flags.smarthost_user.is_some();
+        if route == RouteArg::Direct && is_for_smarthost {
+            return Err(CliError::Usage(
+                "with --route direct no server takes all mail: leave --smarthost, --smarthost-user and \
+                 --smarthost-password-file out, or give --route smarthost"
+                    .to_owned(),
+            ));
+        }
         let folder = directory::of_file(file);
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let login = flags.smarthost_user.map(|user| Login {
@@ -206,26 +237,64 @@ impl Answers {
             certificate,
         })
     }
+
+    /// What works in a closed network at most.
+    pub fn doubts(&self) -> Vec<String> {
+        let name = self.hostname.as_str();
+        let is_private = name.rsplit('.').next().is_some_and(|it| PRIVATE_NAMES.contains(&it));
+        let name = is_private.then(|| {
+            format!(
+                "public DNS never has the name {name}: give a name below a domain of yours, as in \
+                 --hostname mail.example.net"
+            )
+        });
+        let addresses = self.addresses.iter().filter_map(|address| {
+            let why = not_public(*address)?;
+            Some(format!(
+                "the Internet does not reach {address} ({why}), which the records name: behind address translation \
+                 give the public address as --address"
+            ))
+        });
+        name.into_iter().chain(addresses).collect()
+    }
 }
 
 impl FromStr for HostAndPort {
     type Err = InvalidHost;
 
     fn from_str(text: &str) -> Result<Self, InvalidHost> {
-        if let Ok(address) = text.parse::<SocketAddr>() {
-            return Ok(Self { host: address.ip().to_string(), port: address.port() });
-        }
         let invalid = || InvalidHost(text.to_owned());
-        let (host, port) = match text.split_once(':') {
-            Some((host, port)) => (host, port.parse().map_err(|_| invalid())?),
-            None => (text, 587),
+        let (host, port) = match text.parse::<SocketAddr>() {
+            Ok(address) => (address.ip().to_string(), address.port()),
+            Err(_) if text.parse::<Ipv6Addr>().is_ok() => (text.to_owned(), SUBMISSION_PORT),
+            Err(_) => match text.rsplit_once(':') {
+                Some((host, port)) => (host.to_owned(), port.parse().map_err(|_| invalid())?),
+                None => (text.to_owned(), SUBMISSION_PORT),
+            },
         };
-        let is_part = |it: char| !it.is_whitespace() && !"/@".contains(it);
-        if host.is_empty() || port == 0 || !host.chars().all(is_part) {
-            return Err(invalid());
-        }
-        Ok(Self { host: host.to_owned(), port })
+        let is_host = match host.parse::<IpAddr>() {
+            Ok(address) => is_of_one_machine(address),
+            Err(_) => host.parse::<Hostname>().is_ok(),
+        };
+        if port == 0 || !is_host { Err(invalid()) } else { Ok(Self { host, port }) }
     }
+}
+
+/// Whether a machine can have this address.
+fn is_of_one_machine(address: IpAddr) -> bool {
+    let is_broadcast = matches!(address, IpAddr::V4(it) if it.is_broadcast());
+    !address.is_unspecified() && !address.is_multicast() && !is_broadcast
+}
+
+/// An address that a record can name for others.
+fn own_address(text: &str) -> Result<IpAddr, String> {
+    let address: IpAddr = parsed(text)?;
+    if !is_of_one_machine(address) || address.is_loopback() {
+        return Err(format!(
+            "{address} leads no other machine to this one; give its public address, as in 192.0.2.25"
+        ));
+    }
+    Ok(address)
 }
 
 /// An empty answer takes the default that the question shows.

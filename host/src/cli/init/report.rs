@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::answers::Certificate;
+use super::answers::Answers;
 use crate::cli::output::{Output, say};
 use crate::server::host_records::{Finding, HostRecord, Standing};
 
@@ -24,17 +24,22 @@ Then open the set-up link that `journalctl -u waxwing` shows, or make an account
 pub fn written(
     output: Output,
     file: &Path,
-    (missing, certificate): (&[String], &Certificate),
+    (missing, answers): (&[String], &Answers),
     records: &[HostRecord],
 ) {
-    let file = file.display();
+    let (file, warnings) = (file.display(), answers.doubts());
     if output.is_json() {
         let records: Vec<Value> = records.iter().map(in_json).collect();
-        say(json!({"config": file.to_string(), "missing": missing, "records": records}));
+        say(json!({
+            "config": file.to_string(), "missing": missing, "warnings": warnings, "records": records,
+        }));
         return;
     }
     eprintln!("{file} is written.");
-    let files = certificate.files();
+    for it in warnings {
+        eprintln!("Warning: {it}");
+    }
+    let files = answers.certificate.files();
     if let Some([chain, key]) = files.filter(|it| it.iter().any(|file| !file.exists())) {
         eprintln!(
             "No certificate is ordered, because the terms of Let's Encrypt are not agreed to (--agree-to-terms).\n\

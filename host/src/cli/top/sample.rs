@@ -106,6 +106,10 @@ pub fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
+pub fn microseconds(seconds: f64) -> f64 {
+    seconds * 1e6
+}
+
 pub fn milliseconds(seconds: f64) -> f64 {
     (seconds * 1e5).round() / 100.0
 }

@@ -63,7 +63,7 @@ impl CpuTime {
     #[must_use]
     pub fn of_plugin(slot: &str, plugin: &str, ticker: &Ticker) -> Self {
         let counter = metrics::counter!(
-            "waxwing_plugin_cpu_microseconds_total",
+            "waxwing_plugin_cpu_seconds_total",
             "slot" => slot.to_owned(), "plugin" => plugin.to_owned()
         );
         Self { nanos: Arc::default(), counter, ticker: ticker.clone() }
@@ -81,7 +81,7 @@ impl CpuTime {
         Duration::from_nanos(self.nanos.load(Ordering::Relaxed))
     }
 
-    /// What is counted are whole microseconds, and no part of one is lost.
+    /// What is counted are whole microseconds, and no part of one is lost; `/metrics` shows them as seconds.
     fn add(&self, nanos: u64) {
         let before = self.nanos.fetch_add(nanos, Ordering::Relaxed);
         self.counter.increment(before.saturating_add(nanos) / 1_000 - before / 1_000);

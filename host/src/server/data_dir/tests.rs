@@ -92,6 +92,59 @@ fn a_running_server_takes_over_new_keys_for_seals_and_return_paths() {
 }
 
 #[test]
+fn each_fault_of_the_master_key_is_told_once_and_so_is_its_end() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = DataDir::open(directory.path()).expect("opened");
+    let known = data.server_keys().expect("made");
+    let whole = std::fs::read(data.file(MASTER_KEY)).expect("there");
+    let is_news = || known.is_news(data.key_fault().as_ref());
+    assert!(!is_news(), "nothing is wrong");
+    std::fs::write(data.file(MASTER_KEY), "short").expect("written");
+    assert_eq!([is_news(), is_news()], [true, false], "it is broken");
+    std::fs::remove_file(data.file(MASTER_KEY)).expect("removed");
+    assert_eq!([is_news(), is_news()], [true, false], "it is missing");
+    assert!(!data.has_master_key(), "a look makes none");
+    std::fs::write(data.file(MASTER_KEY), whole).expect("written");
+    assert_eq!([is_news(), is_news()], [true, false], "it is there again");
+}
+
+/// The files in the directory that somebody has begun to write.
+fn partial(data: &DataDir) -> Vec<String> {
+    let entries = std::fs::read_dir(&data.path).expect("readable");
+    let names = entries.map(|it| it.expect("readable").file_name().into_string().expect("UTF-8"));
+    names.filter(|it| it.ends_with(".partial")).collect()
+}
+
+#[test]
+fn a_private_file_that_cannot_be_written_leaves_nothing_behind() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = DataDir::open(directory.path()).expect("opened");
+    // What no file can take the place of.
+    std::fs::create_dir(data.file(IDENTITY)).expect("made");
+    let refused = data.write_private(IDENTITY, b"a secret");
+    assert!(matches!(refused, Err(DataDirError::Io { .. })), "{refused:?}");
+    assert_eq!(partial(&data), [""; 0]);
+}
+
+#[test]
+fn a_start_removes_files_that_a_process_which_is_gone_had_begun() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = DataDir::open(directory.path()).expect("opened");
+    let mut gone = std::process::Command::new("true").spawn().expect("it starts");
+    gone.wait().expect("it ends");
+    let mut writing = std::process::Command::new("sleep").arg("60").spawn().expect("it starts");
+    let name = |process: u32| format!("master.key.{process}.partial");
+    for process in [gone.id(), writing.id(), std::process::id()] {
+        std::fs::write(data.file(&name(process)), "half a key").expect("written");
+    }
+    data.remove_left_over();
+    let left = partial(&data);
+    writing.kill().expect("it sleeps");
+    writing.wait().expect("it ends");
+    assert_eq!(left, [name(writing.id())], "what somebody writes stays");
+}
+
+#[test]
 fn one_process_at_a_time_changes_the_keys() {
     let directory = tempfile::tempdir().expect("a directory");
     let data = DataDir::open(directory.path()).expect("opened");

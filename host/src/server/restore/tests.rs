@@ -118,3 +118,19 @@ async fn a_truncated_backup_makes_no_directory() {
     assert!(!home.path().join("new").exists());
     assert_eq!(std::fs::read_dir(home.path()).expect("read").count(), 2, "nothing is left behind");
 }
+
+#[tokio::test]
+async fn a_restore_removes_what_an_interrupted_one_left_and_no_other() {
+    let (home, identity) = backed_up().await;
+    let running = Scratch::make_in(home.path()).expect("made");
+    let about = std::fs::metadata(running.path()).expect("there");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&about.permissions());
+    assert_eq!(mode & 0o777, 0o700, "{mode:o}");
+    // As a process that was killed leaves it.
+    let left = home.path().join(".waxwing-restore-Ab12cd");
+    std::fs::create_dir_all(left.join("data")).expect("made");
+    std::fs::write(left.join("data/waxwing.db"), "plain text").expect("written");
+    restore_into(home.path(), "new", identity, Existing::Refuse).await.expect("restored");
+    assert!(!left.exists(), "what was left is gone");
+    assert!(running.path().is_dir(), "what another restore uses stays");
+}

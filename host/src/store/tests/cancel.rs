@@ -107,6 +107,31 @@ async fn a_release_cancels_what_is_sending_and_held_by_nobody() {
 }
 
 #[tokio::test]
+async fn a_release_cancels_what_a_clock_that_ran_ahead_has_accepted() {
+    let fixture = Fixture::with_credits(10).await;
+    let store = &fixture.store;
+    // Of an earlier hold, which was in the backup.
+    store.hold_delivery(NOW).await.expect("noted");
+    let mut job = fixture.job(1, 2).await;
+    let JobItem::Message(message) = &mut job.items[0] else { panic!("a message") };
+    message.id = MessageId::new(NOW.after(Duration::from_hours(24)));
+    let ahead = message.id;
+    fixture.commit(&[job]).await;
+    let backup = NOW.after(Duration::from_secs(1));
+    // As a backup of an earlier version has it.
+    store.note("delivery is held", &backup.millis().to_string()).await.expect("noted");
+    assert_eq!(store.begin_hold().await.expect("works"), Some(backup));
+    let new = waiting(&fixture, None).await;
+    assert_eq!(store.begin_hold().await.expect("works"), Some(backup), "a further start");
+    let released = release(store, OldMail::Cancel, backup, interrupted).await.expect("works");
+    assert_eq!(released.map(|it| it.canceled), Some(1));
+    let states = async |id| store.message(id).await.expect("there").row.state;
+    assert_eq!(states(ahead).await, MessageState::Canceled);
+    assert_eq!(states(new).await, MessageState::Queued, "it came after the restore");
+    assert_eq!(store.begin_hold().await.expect("works"), None);
+}
+
+#[tokio::test]
 async fn what_was_called_back_is_not_leased_by_one_who_saw_it_before() {
     let fixture = Fixture::with_credits(10).await;
     let id = waiting(&fixture, None).await;

@@ -71,11 +71,57 @@ fn a_smarthost_is_a_host_with_or_without_a_port() {
         ("smtp.example.com:465", "smtp.example.com", 465),
         ("192.0.2.1:25", "192.0.2.1", 25),
         ("[2001:db8::1]:25", "2001:db8::1", 25),
+        ("2001:db8::1", "2001:db8::1", 587),
+        ("192.0.2.1", "192.0.2.1", 587),
+        ("relay:25", "relay", 25),
     ] {
         let parsed = text.parse::<HostAndPort>();
         assert_eq!(parsed, Ok(HostAndPort { host: host.to_owned(), port }), "{text}");
     }
-    for text in ["", ":25", "host:0", "host:99999", "user@host", "smtp://host", "a b"] {
+    let odd = [
+        "smtp.example.com:25:25",
+        "-mail.example.com",
+        "a..b:25",
+        "300.1.1.1",
+        "mail.example.com?",
+    ];
+    let of_nobody = ["0.0.0.0:25", "[::]:25", "224.0.0.1", "255.255.255.255:587"];
+    let others = ["", ":25", "host:0", "host:99999", "user@host", "smtp://host", "a b", "[::1]"];
+    for text in others.iter().chain(&odd).chain(&of_nobody) {
         assert!(text.parse::<HostAndPort>().is_err(), "{text:?}");
     }
+}
+
+#[test]
+fn a_smarthost_beside_the_direct_route_is_refused() {
+    let named = ["--address", "192.0.2.25", "--hostname", "mail.example.net"];
+    for more in [["--smarthost", "smtp.example.com"], ["--smarthost-user", "waxwing"]] {
+        let line =
+            [&named[..], &["--email", "ops@example.net", "--route", "direct"], &more].concat();
+        let error = Answers::of(flags(&line), Path::new("waxwing.toml")).expect_err("refused");
+        let error = error.to_string();
+        assert!(
+            error.contains("leave --smarthost") && error.contains("--route smarthost"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn an_address_or_a_name_that_the_internet_never_has_is_told() {
+    for address in ["127.0.0.1", "0.0.0.0", "::1", "239.1.1.1"] {
+        let refused = Line::try_parse_from(["init", "--address", address]);
+        let error = refused.expect_err("no address for others").to_string();
+        assert!(error.contains("give its public address"), "{error}");
+    }
+    let doubts = |hostname: &str, address: &str| {
+        let rest = ["--email", "ops@example.net", "--route", "direct"];
+        let line = [&["--hostname", hostname, "--address", address][..], &rest].concat();
+        Answers::of(flags(&line), Path::new("waxwing.toml")).expect("all answers").doubts()
+    };
+    assert_eq!(doubts("mail.example.net", "5.9.1.7"), [""; 0]);
+    let said = doubts("mail.local", "10.0.0.4");
+    let [name, address] = &said[..] else { unreachable!("{said:?}") };
+    assert!(name.contains("mail.local") && name.contains("--hostname"), "{name}");
+    assert!(address.contains("10.0.0.4 (private)") && address.contains("--address"), "{address}");
 }
