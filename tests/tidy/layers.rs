@@ -184,7 +184,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "zone_file",
             ],
             &["data_dir", "listeners", "smtp"],
-            &["domain_checks", "master_key", "membership", "tls"],
+            &["domain_checks", "master_key", "tls"],
             &[
                 "account_deletions",
                 "acme",
@@ -192,6 +192,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "cli_settings",
                 "delivery",
                 "host_records",
+                "membership",
                 "webhooks",
             ],
             &["start_error"],

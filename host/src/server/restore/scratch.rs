@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 const PREFIX: &str = ".waxwing-restore-";
 /// How often another one is made where somebody has just taken it for left over.
-const MAX_TRIES: usize = 4;
+const TRIES: usize = 4;
 
 /// Its owner alone may look into it; it is removed where it is dropped.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl Scratch {
         builder.prefix(PREFIX);
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        for _ in 0..MAX_TRIES {
+        for _ in 0..TRIES {
             let directory = builder.tempdir_in(parent)?;
             match lock(directory.path()) {
                 Ok(lock) if directory.path().is_dir() => {
