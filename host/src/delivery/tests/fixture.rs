@@ -4,6 +4,7 @@ mod parts;
 
 use std::fmt::Write as _;
 use std::future::Future;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -52,6 +53,8 @@ pub struct Setup<'a> {
     pub ca: Option<&'a str>,
     pub timeouts: Timeouts,
     pub inbox: std::net::SocketAddr,
+    /// Since which backup delivery is held when the worker starts.
+    pub held_since: Option<Timestamp>,
 }
 
 impl Setup<'_> {
@@ -68,7 +71,17 @@ impl Setup<'_> {
         };
         let rules = Vec::new();
         let inbox = ([127, 0, 0, 1], 1).into();
-        Self { rules, default, port: 25, direct, concurrent: 64, ca: None, timeouts, inbox }
+        Self {
+            rules,
+            default,
+            port: 25,
+            direct,
+            concurrent: 64,
+            ca: None,
+            timeouts,
+            inbox,
+            held_since: None,
+        }
     }
 
     /// All mail goes through those.
@@ -121,8 +134,13 @@ impl Fixture {
         let account = test_data::open_account(&store, GRANT, NOW).await;
         let domain = add_domain(&store, account).await;
         let (wake, stop) = (Arc::new(Notify::new()), CancellationToken::new());
+        let held_since = setup.held_since;
         let worker = worker(setup, &store, &clock, &dns, &wake, data.path()).await;
         let admission = Arc::clone(&worker.admission);
+        if let Some(backup) = held_since {
+            store.hold_delivery(backup).await.expect("noted");
+            admission.is_held.store(true, Ordering::Relaxed);
+        }
         let worker = tokio::spawn(worker.run(stop.clone()));
         Self {
             store,

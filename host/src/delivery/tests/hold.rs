@@ -1,7 +1,5 @@
 //! Delivery that is held since a backup was restored.
 
-use std::sync::atomic::Ordering;
-
 use waxwing_mx::{Behaviour, MxServer};
 
 use super::fixture::{Fixture, MINUTE, NOW, Setup, smarthost};
@@ -13,10 +11,8 @@ use crate::management::delivery_hold::{OldMail, Released, release};
 
 /// A fixture that holds delivery as after the restore of a backup of that moment.
 async fn held_since(server: &MxServer, backup: Timestamp) -> Fixture {
-    let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", server)])).await;
-    fixture.store.hold_delivery(backup).await.expect("noted");
-    fixture.admission.is_held.store(true, Ordering::Relaxed);
-    fixture
+    let setup = Setup::smarthosts(&[smarthost("relay", server)]);
+    Fixture::new(Setup { held_since: Some(backup), ..setup }).await
 }
 
 async fn waits_for(fixture: &Fixture, id: MessageId) -> Waiting {

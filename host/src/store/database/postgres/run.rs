@@ -143,7 +143,14 @@ async fn run(
     statement: Said<'_>,
     want: Want,
 ) -> Result<Done, DriverError> {
-    let query = query(statement);
+    fetch((connection, primary), query(statement), want).await
+}
+
+async fn fetch(
+    (connection, primary): (&mut PgConnection, &Primary),
+    query: Query<'_, Driver, PgArguments>,
+    want: Want,
+) -> Result<Done, DriverError> {
     let done = async {
         Ok::<_, sqlx::Error>(match want {
             Want::Rows => {
@@ -207,18 +214,7 @@ pub async fn insert<'a, const COLUMNS: usize>(
     (into, then): (&'static str, &'static str),
     rows: impl Iterator<Item = [Arg<'a>; COLUMNS]>,
 ) -> Result<(), DriverError> {
-    let mut columns: [Option<Column>; COLUMNS] = [const { None }; COLUMNS];
-    for row in rows {
-        for (column, value) in columns.iter_mut().zip(row) {
-            column.get_or_insert_with(|| Column::of(&value)).push(value);
-        }
-    }
-    let mut arguments = PgArguments::default();
-    for column in columns {
-        // Without a row there is no column.
-        let Some(column) = column else { return Ok(()) };
-        column.add_to(&mut arguments);
-    }
+    let Some(arguments) = columns_of(rows) else { return Ok(()) };
     let numbers: Vec<String> = (1..=COLUMNS).map(|it| format!("${it}")).collect();
     let text = format!("{into} SELECT * FROM unnest({}){then}", numbers.join(", "));
     let (connection, primary) = open.within()?;
@@ -227,6 +223,37 @@ pub async fn insert<'a, const COLUMNS: usize>(
     open.has_failed |= inserted.is_err();
     inserted?;
     Ok(())
+}
+
+/// Runs a statement for many rows of values, whose columns it calls `$1`, `$2`, …
+pub async fn at_once<'a, const COLUMNS: usize>(
+    open: &mut Open,
+    text: &'static str,
+    rows: impl Iterator<Item = [Arg<'a>; COLUMNS]>,
+    want: Want,
+) -> Result<Done, DriverError> {
+    let Some(arguments) = columns_of(rows) else { return Ok(Done::default()) };
+    let query = sqlx::query_with(text::of_constant(text), arguments);
+    let done = fetch(open.within()?, query, want).await;
+    open.has_failed |= done.is_err();
+    done
+}
+
+/// The columns of rows, as arrays; none where there is no row.
+fn columns_of<'a, const COLUMNS: usize>(
+    rows: impl Iterator<Item = [Arg<'a>; COLUMNS]>,
+) -> Option<PgArguments> {
+    let mut columns: [Option<Column>; COLUMNS] = [const { None }; COLUMNS];
+    for row in rows {
+        for (column, value) in columns.iter_mut().zip(row) {
+            column.get_or_insert_with(|| Column::of(&value)).push(value);
+        }
+    }
+    let mut arguments = PgArguments::default();
+    for column in columns {
+        column?.add_to(&mut arguments);
+    }
+    Some(arguments)
 }
 
 /// All values of one column.
