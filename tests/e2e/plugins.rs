@@ -27,6 +27,9 @@ use waxwing_tests::{Answer, Server, until_async};
 use crate::fixture::{Template, publish};
 
 /// The slots that replace built-in plugins.
+/// Why a test of what follows from a removed file is not run with nodes.
+const FILES_OF_ONE_SERVER: &str =
+    "nodes keep what was installed when a file is removed from the folder of one of them";
 const PLAN: &str = "plan-policy";
 const RENDERER: &str = "liquid-renderer";
 /// What nobody waits for is there in a moment.

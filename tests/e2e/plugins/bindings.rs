@@ -1,9 +1,11 @@
 //! Slots whose plugins answer some calls only: the narrowest binding wins.
 
 use serde_json::{Value, json};
-use waxwing_tests::{Account, Server};
+use waxwing_tests::{Account, Server, only_on_a_file};
 
-use super::{Component, PLAN, RENDERER, decision, note, of_kind, publish_note, server};
+use super::{
+    Component, FILES_OF_ONE_SERVER, PLAN, RENDERER, decision, note, of_kind, publish_note, server,
+};
 
 /// Who decides what an account sends now.
 async fn slots(server: &Server, account: &Account) -> (Value, Value) {
@@ -15,6 +17,9 @@ async fn slots(server: &Server, account: &Account) -> (Value, Value) {
 
 #[tokio::test]
 async fn the_narrowest_binding_wins_and_what_is_removed_gives_its_calls_back() {
+    if only_on_a_file(FILES_OF_ONE_SERVER) {
+        return;
+    }
     let mut server = server();
     let (pro, other) = (server.open_account("pro", 100), server.open_account("pro", 100));
     let free = server.open_account("free", 100);
@@ -85,6 +90,9 @@ async fn the_narrowest_binding_wins_and_what_is_removed_gives_its_calls_back() {
 
 #[tokio::test]
 async fn two_slots_for_the_same_calls_and_one_for_no_calls_are_refused() {
+    if only_on_a_file(FILES_OF_ONE_SERVER) {
+        return;
+    }
     let server = server();
     let one = Component::guest("price-one");
     server.place("pro-prices.toml", "[binding]\nplan = \"pro\"\n");

@@ -52,6 +52,8 @@ async fn assert_readable(server: &Server) {
     };
     for slot in slots {
         let slot: Value = serde_json::from_str(&slot).expect("a state is JSON");
+        // What nodes share says more than the state.
+        let slot = slot.get("state").cloned().unwrap_or(slot);
         assert!(slot["quarantined"].is_array() && slot["settings"].is_array(), "{slot}");
         let digest = slot["active"]["digest"].as_str();
         let is_kept = |digest: &str| kept.iter().any(|it| bare(it) == bare(digest));
@@ -180,8 +182,15 @@ async fn kill_9_in_the_shadow_and_the_operators_word_still_holds() {
     sent(&server, 1).await;
     killed(&mut server).await;
     assert_eq!(reason(&server).await, "price one");
-    // It is in the shadow again, from the first call on, and does not become live unasked.
-    server.at_stage(PLAN, "shadow").await;
+    // It is in the shadow again, from the first call on, and does not become live unasked. Among nodes it may first be shown
+    // as that of the killed one.
+    let is_again = |view: &Value| {
+        let of_another = |it: &Value| it["this"] == true && it["node"] != view["candidate"]["node"];
+        let nodes = view["nodes"].as_array().into_iter().flatten();
+        let is_here = nodes.filter(|it| of_another(it)).count() == 0;
+        (is_here && view["candidate"]["stage"] == "shadow").then_some(())
+    };
+    server.until_slot(PLAN, "the shadow runs again", is_again).await;
     for n in 0..4 {
         assert_eq!(of_kind(&sent(&server, n).await, "plan")["reason"], "price one");
     }
@@ -233,7 +242,10 @@ async fn kill_9_as_soon_as_a_plugin_is_live_and_right_after_it_was_rolled_back()
     assert_eq!(reason(&server).await, "price one");
     let view = server.slot(PLAN).await;
     assert_eq!(view["quarantined"][0]["reason"], why, "{view:#}");
-    server.rejected(PLAN, "in quarantine").await;
+    // Nodes do not examine a file again that they have examined.
+    if server.store_url().is_none() {
+        server.rejected(PLAN, "in quarantine").await;
+    }
 }
 
 #[tokio::test]

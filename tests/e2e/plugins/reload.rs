@@ -6,10 +6,10 @@ use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use waxwing_tests::Server;
+use waxwing_tests::{Server, only_on_a_file};
 
 use super::measure::tell;
-use super::{Component, PLAN, RENDERER, of_kind, reason, sent, server};
+use super::{Component, FILES_OF_ONE_SERVER, PLAN, RENDERER, of_kind, reason, sent, server};
 
 /// How long a message may still be decided by what was there before; a release build on an idle
 /// machine takes a twentieth of it.
@@ -157,6 +157,9 @@ async fn a_settings_file_reloads_with_a_revision_of_its_own() {
 
 #[tokio::test]
 async fn a_slot_without_a_component_is_the_built_in_plugin_with_settings() {
+    if only_on_a_file(FILES_OF_ONE_SERVER) {
+        return;
+    }
     let server = server();
     let plans = "[settings]\nplans = [{ name = \"free\" }, { name = \"pro\", \
                  creditsPerRecipient = 7 }]\n";
@@ -174,6 +177,9 @@ async fn a_slot_without_a_component_is_the_built_in_plugin_with_settings() {
 
 #[tokio::test]
 async fn a_removed_file_gives_its_calls_back_and_stays_removed_over_a_restart() {
+    if only_on_a_file(FILES_OF_ONE_SERVER) {
+        return;
+    }
     let mut server = server();
     let one = Component::guest("price-one");
     server.swap(PLAN, &one.bytes, &one.digest).await;
