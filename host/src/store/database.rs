@@ -2,7 +2,6 @@
 //! what is read. No other file of the store knows which database there is.
 
 mod arg;
-mod at_once;
 mod connections;
 mod convert;
 mod inline;
@@ -17,7 +16,6 @@ pub mod transfer;
 mod writers;
 
 pub(super) use arg::{IntoArg, args, digits, to_json};
-pub(super) use at_once::each_at_once;
 pub(super) use connections::{Connections, Database, Tx};
 #[cfg(test)]
 pub(super) use connections::{On, Pool};

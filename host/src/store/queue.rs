@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::Store;
 use super::database::{
-    Row, Sql, Tx, args, column, digits, each_at_once, either, inconsistent, parsed, sql,
+    Row, Sql, Tx, args, column, digits, each, either, inconsistent, parsed, sql,
 };
 use super::events::StateChange;
 use super::lock_rows::{lock_accounts, lock_lanes};
@@ -84,44 +84,17 @@ const NEXT_DUE: &str = "-- next_due
         UNION ALL
         SELECT min(due_at) FROM lanes INDEXED BY lanes_of_sandbox
         WHERE lane = 'sandbox' AND due_at > $1) AS next";
-const REMOVE_EMPTY_LANE: Sql = either(
-    "-- correct_lanes: empty
+const REMOVE_EMPTY_LANE: &str = "-- correct_lanes: empty
     DELETE FROM lanes
     WHERE lane = $1 AND account_id = $2
       AND NOT EXISTS (SELECT 1 FROM queue q
-                      WHERE q.lane = $1 AND q.account_id = $2 AND q.lease_owner IS NULL)",
-    // A look by the index for each lane, and never a walk through the queue.
-    "-- postgres: correct_lanes: empty
-    DELETE FROM lanes l
-    USING unnest(CAST($1 AS TEXT[]), CAST($2 AS BYTEA[])) AS r (lane, account_id)
-    WHERE l.lane = r.lane AND l.account_id = r.account_id
-      AND (SELECT 1 FROM queue q
-           WHERE q.lane = r.lane AND q.account_id = r.account_id AND q.lease_owner IS NULL LIMIT 1) IS NULL",
-);
-const RAISE_LANE: Sql = either(
-    "-- correct_lanes: due later
+                      WHERE q.lane = $1 AND q.account_id = $2 AND q.lease_owner IS NULL)";
+const RAISE_LANE: &str = "-- correct_lanes: due later
     UPDATE lanes SET due_at = n.due_at
     FROM (SELECT q.due_at FROM queue q
           WHERE q.lane = $1 AND q.account_id = $2 AND q.lease_owner IS NULL
           ORDER BY q.due_at LIMIT 1) AS n
-    WHERE lane = $1 AND account_id = $2 AND n.due_at > lanes.due_at",
-    "-- postgres: correct_lanes: due later
-    UPDATE lanes l SET due_at = n.due_at
-    FROM unnest(CAST($1 AS TEXT[]), CAST($2 AS BYTEA[])) AS r (lane, account_id)
-    JOIN LATERAL (SELECT q.due_at FROM queue q
-                  WHERE q.lane = r.lane AND q.account_id = r.account_id AND q.lease_owner IS NULL
-                  ORDER BY q.due_at LIMIT 1) AS n ON TRUE
-    WHERE l.lane = r.lane AND l.account_id = r.account_id AND n.due_at > l.due_at",
-);
-const READ_LEASES: Sql = either(
-    "-- lease: read
-    SELECT id, account_id, sender, domain_id, coalesce(return_path, sender) AS return_path, recipient, route
-    FROM messages WHERE id = $1",
-    "-- postgres: lease: read
-    SELECT r.number, m.id, m.account_id, m.sender, m.domain_id, coalesce(m.return_path, m.sender) AS return_path,
-           m.recipient, m.route
-    FROM unnest(CAST($1 AS BYTEA[])) WITH ORDINALITY AS r (id, number) JOIN messages m ON m.id = r.id",
-);
+    WHERE lane = $1 AND account_id = $2 AND n.due_at > lanes.due_at";
 
 impl Store {
     /// Lanes of that kind that may have due messages, the longest waiting first, behind `after`.
@@ -359,7 +332,7 @@ impl Store {
 /// caller has locked the lanes: a message that enters a lane waits for the lock, or is seen here.
 pub(super) async fn correct_lanes(tx: &mut Tx, lanes: &BTreeSet<Lane>) -> Result<(), StoreError> {
     for statement in [REMOVE_EMPTY_LANE, RAISE_LANE] {
-        each_at_once(statement, lanes.iter().map(|it| args![&it.name, it.account_id]))
+        each(statement, lanes.iter().map(|it| args![&it.name, it.account_id]))
             .run(&mut *tx)
             .await?;
     }
@@ -391,7 +364,14 @@ async fn read_leases(
 ) -> Result<(Vec<Lease>, Vec<(MessageId, AccountId)>), StoreError> {
     let ids: Vec<MessageId> =
         claimed.iter().map(|row| column(row, "message_id")).collect::<Result<_, StoreError>>()?;
-    let found = each_at_once(READ_LEASES, ids.iter().map(|id| args![*id])).find(tx).await?;
+    let found = each(
+        "-- lease: read
+         SELECT id, account_id, sender, domain_id, coalesce(return_path, sender) AS return_path, recipient, route
+         FROM messages WHERE id = $1",
+        ids.iter().map(|id| args![*id]),
+    )
+    .find(tx)
+    .await?;
     let mut leases = Vec::with_capacity(claimed.len());
     let mut unreadable = Vec::new();
     for ((claim, id), row) in claimed.iter().zip(ids).zip(found) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::database::{Sql, Tx, args, column, each, each_at_once, either, sql};
+use super::database::{Sql, Tx, args, column, each, either, sql};
 use super::events::{self, StateChange};
 use super::lock_rows::{lock_accounts, lock_lanes_of};
 use super::tries::repeated;
@@ -33,27 +33,6 @@ const FINAL: Sql = either(
     USING unnest(CAST($2 AS BYTEA[]), CAST($3 AS BIGINT[])) AS ended (message_id, attempts)
     WHERE q.message_id = ended.message_id AND q.attempts = ended.attempts AND q.lease_owner = $1
     RETURNING q.message_id",
-);
-
-const ANOTHER_ATTEMPT: Sql = either(
-    "-- settle: another attempt
-    UPDATE queue SET due_at = $3, waits_for = $4, lease_owner = NULL, lease_until = NULL
-    WHERE message_id = $2 AND lease_owner = $1 AND attempts = $5",
-    "-- postgres: settle: another attempt
-    UPDATE queue q SET due_at = r.due_at, waits_for = r.waits_for, lease_owner = NULL, lease_until = NULL
-    FROM unnest(CAST($1 AS TEXT[]), CAST($2 AS BYTEA[]), CAST($3 AS BIGINT[]), CAST($4 AS TEXT[]), CAST($5 AS BIGINT[]))
-         WITH ORDINALITY AS r (owner, message_id, due_at, waits_for, attempts, number)
-    WHERE q.message_id = r.message_id AND q.lease_owner = r.owner AND q.attempts = r.attempts
-    RETURNING r.number",
-);
-const WRITE_STATES: Sql = either(
-    "-- write_states
-    UPDATE messages SET state = $2, reason = $3, updated_at = $4 WHERE id = $1",
-    "-- postgres: write_states
-    UPDATE messages m SET state = r.state, reason = r.reason, updated_at = r.updated_at
-    FROM unnest(CAST($1 AS BYTEA[]), CAST($2 AS TEXT[]), CAST($3 AS TEXT[]), CAST($4 AS BIGINT[]))
-         AS r (id, state, reason, updated_at)
-    WHERE m.id = r.id",
 );
 
 impl Store {
@@ -113,15 +92,17 @@ impl Store {
             .await?;
         let mut held: HashSet<MessageId> =
             held.iter().map(|row| column(row, "message_id")).collect::<Result<_, StoreError>>()?;
-        let updated = each_at_once(
-            ANOTHER_ATTEMPT,
+        let updated = each(
+            "-- settle: another attempt
+             UPDATE queue SET due_at = $3, waits_for = $4, lease_owner = NULL, lease_until = NULL
+             WHERE message_id = $2 AND lease_owner = $1 AND attempts = $5",
             waiting.iter().map(|(it, due, waits_for)| {
                 args![owner, it.message_id, due.millis(), waits_for, it.attempt.number]
             }),
         )
-        .written(&mut tx)
+        .run(&mut tx)
         .await?;
-        let updated = waiting.iter().zip(updated).filter(|(_, is_written)| *is_written);
+        let updated = waiting.iter().zip(updated).filter(|(_, rows)| *rows == 1);
         held.extend(updated.map(|((it, ..), _)| it.message_id));
         let (mut settled, late): (Vec<&Settlement>, Vec<&Settlement>) =
             settlements.iter().partition(|it| held.contains(&it.message_id));
@@ -259,8 +240,9 @@ pub async fn write_states(
     changes: &[StateChange<'_>],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    each_at_once(
-        WRITE_STATES,
+    each(
+        "-- write_states
+         UPDATE messages SET state = $2, reason = $3, updated_at = $4 WHERE id = $1",
         changes.iter().map(|it| args![it.message, it.state.as_str(), it.reason, now.millis()]),
     )
     .run(&mut *tx)

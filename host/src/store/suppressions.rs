@@ -3,9 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::Store;
-use super::database::{
-    Row, Sql, Tx, args, column, each_at_once, either, moment, moment_or_none, sql, word,
-};
+use super::database::{Row, Tx, args, column, each, moment, moment_or_none, sql, word};
 use super::scan_batches::ScanBatches;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
@@ -28,26 +26,16 @@ pub struct SuppressionRow {
     pub expires_at: Option<Timestamp>,
 }
 
-const SUPPRESSED: Sql = either(
-    "-- suppressed
-    SELECT 1 AS is_there FROM suppressions
-    WHERE account_id = $1 AND address = $2 AND (expires_at IS NULL OR expires_at > $3)",
-    "-- postgres: suppressed
-    SELECT r.number
-    FROM unnest(CAST($1 AS BYTEA[]), CAST($2 AS TEXT[]), CAST($3 AS BIGINT[]))
-         WITH ORDINALITY AS r (account_id, address, now, number)
-    JOIN suppressions s ON s.account_id = r.account_id AND s.address = r.address
-    WHERE s.expires_at IS NULL OR s.expires_at > r.now",
-);
-
 /// Which of these folded addresses are on their accounts' lists: one look for each, in the order of the list.
 pub async fn suppressed(
     tx: &mut Tx,
     recipients: &BTreeSet<(AccountId, String)>,
     now: Timestamp,
 ) -> Result<HashSet<(AccountId, String)>, StoreError> {
-    let found = each_at_once(
-        SUPPRESSED,
+    let found = each(
+        "-- suppressed
+         SELECT 1 AS is_there FROM suppressions
+         WHERE account_id = $1 AND address = $2 AND (expires_at IS NULL OR expires_at > $3)",
         recipients.iter().map(|(account, address)| args![*account, address, now.millis()]),
     )
     .find(tx)

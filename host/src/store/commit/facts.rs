@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::super::database::transfer::marks;
-use super::super::database::{Sql, Tx, args, column, each_at_once, either, json, sql};
+use super::super::database::{Sql, Tx, args, column, each, either, json, sql};
 use super::super::keys::mode;
 use super::super::suppressions::suppressed;
 use crate::clock::Timestamp;
@@ -18,9 +18,8 @@ const ACCOUNTS: Sql = either(
     "-- commit: accounts
     SELECT balance, facts_revision, credits_low FROM accounts WHERE id = $1",
     "-- postgres: commit: accounts
-    SELECT r.number, a.balance, a.facts_revision, a.credits_low
-    FROM unnest(CAST($1 AS BYTEA[])) WITH ORDINALITY AS r (id, number) JOIN accounts a ON a.id = r.id
-    WHERE NOT EXISTS (SELECT 1 FROM upkeep WHERE name = 'moved to')",
+    SELECT balance, facts_revision, credits_low FROM accounts
+    WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM upkeep WHERE name = 'moved to')",
 );
 
 /// Reads all that deciding these jobs needs.
@@ -29,8 +28,7 @@ const ACCOUNTS: Sql = either(
 /// The database failed, or was moved elsewhere.
 pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFacts, StoreError> {
     let accounts: BTreeSet<AccountId> = jobs.iter().map(|job| job.account_id).collect();
-    let rows =
-        each_at_once(ACCOUNTS, accounts.iter().map(|account| args![*account])).find(tx).await?;
+    let rows = each(ACCOUNTS, accounts.iter().map(|account| args![*account])).find(tx).await?;
     if rows.iter().any(Option::is_none) {
         marks::refuse(&mut *tx).await?;
     }

@@ -61,17 +61,6 @@ pub fn sql<'a>(text: impl Into<Sql>) -> Statement<'a> {
     Statement { name: name(text), text: text.into(), postgres, arguments: Vec::new() }
 }
 
-impl Sql {
-    pub fn name(self) -> &'static str {
-        name(self.text)
-    }
-
-    /// What a server is told.
-    pub fn on_server(self) -> &'static str {
-        self.postgres.unwrap_or(self.text)
-    }
-}
-
 fn name(text: &'static str) -> &'static str {
     text.strip_prefix("-- ").and_then(|it| it.lines().next()).unwrap_or("a statement")
 }

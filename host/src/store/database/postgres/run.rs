@@ -143,14 +143,7 @@ async fn run(
     statement: Said<'_>,
     want: Want,
 ) -> Result<Done, DriverError> {
-    fetch((connection, primary), query(statement), want).await
-}
-
-async fn fetch(
-    (connection, primary): (&mut PgConnection, &Primary),
-    query: Query<'_, Driver, PgArguments>,
-    want: Want,
-) -> Result<Done, DriverError> {
+    let query = query(statement);
     let done = async {
         Ok::<_, sqlx::Error>(match want {
             Want::Rows => {
@@ -214,35 +207,6 @@ pub async fn insert<'a, const COLUMNS: usize>(
     (into, then): (&'static str, &'static str),
     rows: impl Iterator<Item = [Arg<'a>; COLUMNS]>,
 ) -> Result<(), DriverError> {
-    let Some(arguments) = columns_of(rows) else { return Ok(()) };
-    let numbers: Vec<String> = (1..=COLUMNS).map(|it| format!("${it}")).collect();
-    let text = format!("{into} SELECT * FROM unnest({}){then}", numbers.join(", "));
-    let (connection, primary) = open.within()?;
-    let insert = sqlx::query_with(AssertSqlSafe(text), arguments).execute(connection);
-    let inserted = primary.unless_given_up(insert).await;
-    open.has_failed |= inserted.is_err();
-    inserted?;
-    Ok(())
-}
-
-/// Runs a statement for many rows of values, whose columns it calls `$1`, `$2`, …
-pub async fn at_once<'a, const COLUMNS: usize>(
-    open: &mut Open,
-    text: &'static str,
-    rows: impl Iterator<Item = [Arg<'a>; COLUMNS]>,
-    want: Want,
-) -> Result<Done, DriverError> {
-    let Some(arguments) = columns_of(rows) else { return Ok(Done::default()) };
-    let query = sqlx::query_with(text::of_constant(text), arguments);
-    let done = fetch(open.within()?, query, want).await;
-    open.has_failed |= done.is_err();
-    done
-}
-
-/// The columns of rows, as arrays; none where there is no row.
-fn columns_of<'a, const COLUMNS: usize>(
-    rows: impl Iterator<Item = [Arg<'a>; COLUMNS]>,
-) -> Option<PgArguments> {
     let mut columns: [Option<Column>; COLUMNS] = [const { None }; COLUMNS];
     for row in rows {
         for (column, value) in columns.iter_mut().zip(row) {
@@ -251,9 +215,18 @@ fn columns_of<'a, const COLUMNS: usize>(
     }
     let mut arguments = PgArguments::default();
     for column in columns {
-        column?.add_to(&mut arguments);
+        // Without a row there is no column.
+        let Some(column) = column else { return Ok(()) };
+        column.add_to(&mut arguments);
     }
-    Some(arguments)
+    let numbers: Vec<String> = (1..=COLUMNS).map(|it| format!("${it}")).collect();
+    let text = format!("{into} SELECT * FROM unnest({}){then}", numbers.join(", "));
+    let (connection, primary) = open.within()?;
+    let insert = sqlx::query_with(AssertSqlSafe(text), arguments).execute(connection);
+    let inserted = primary.unless_given_up(insert).await;
+    open.has_failed |= inserted.is_err();
+    inserted?;
+    Ok(())
 }
 
 /// All values of one column.
