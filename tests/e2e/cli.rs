@@ -2,7 +2,7 @@
 //! next request.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -23,17 +23,23 @@ async fn a_system_without_certificate_authorities_is_enough_for_plain_http() {
     assert!(log.contains("install ca-certificates, or name a file in SSL_CERT_FILE"), "{log}");
 }
 
-#[tokio::test]
-async fn top_shows_what_happens_between_two_looks() {
-    let server = Server::dev();
+/// `waxwing top` of that server, and what it shows each second.
+fn top(server: &Server) -> (Child, impl Iterator<Item = Value> + use<>) {
     let mut top = waxwing();
     top.args(["top", "--every", "1", "--json", "--data-dir"]).arg(server.data_dir());
     top.envs(server.environment());
     let mut top = top.stdout(Stdio::piped()).spawn().expect("it starts");
     let output = BufReader::new(top.stdout.take().expect("a pipe"));
-    let mut looks = output
+    let looks = output
         .lines()
         .map(|line| serde_json::from_str::<Value>(&line.expect("a line")).expect("a line of JSON"));
+    (top, looks)
+}
+
+#[tokio::test]
+async fn top_shows_what_happens_between_two_looks() {
+    let server = Server::dev();
+    let (mut top, mut looks) = top(&server);
     let first = looks.next().expect("a look");
     assert!(first["waiting"].is_number() && first["queue"].is_array(), "{first}");
     server.send(server.key(), &message("ada@example.com")).await.message_id();
@@ -48,14 +54,7 @@ async fn top_shows_what_happens_between_two_looks() {
 #[test]
 fn top_goes_on_when_the_server_is_started_again() {
     let mut server = Server::dev();
-    let mut top = waxwing();
-    top.args(["top", "--every", "1", "--json", "--data-dir"]).arg(server.data_dir());
-    top.envs(server.environment());
-    let mut top = top.stdout(Stdio::piped()).spawn().expect("it starts");
-    let output = BufReader::new(top.stdout.take().expect("a pipe"));
-    let mut looks = output
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(&line.expect("a line")).expect("a line of JSON"));
+    let (mut top, mut looks) = top(&server);
     assert!(looks.next().expect("a look")["waiting"].is_number());
     server.kill9();
     let silent = looks.by_ref().take(60).find(|it| it["error"].is_string());

@@ -181,8 +181,8 @@ impl Change {
         })
     }
 
-    /// Refuses the change of an account that is being deleted, as a running server does: what a command adds could be left
-    /// behind the deletion.
+    /// Refuses to change an account that is being deleted, as the API does: a row that the command adds meanwhile could
+    /// outlive the deletion.
     pub async fn permit(&self) -> Result<(), CliError> {
         let subject = self.subject.as_deref().unwrap_or_default();
         let is_of_account =

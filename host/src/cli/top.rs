@@ -35,7 +35,7 @@ pub struct Top {
     server: OnlineServer,
 }
 
-/// Looks again and again, also while the server is started again.
+/// Shows the figures of the server until the user ends it, and goes on when the server was restarted.
 pub async fn run(top: Top) -> Result<(), CliError> {
     let mut connection = top.server.connect()?;
     let mut before = Some(metrics(&connection).await?);

@@ -124,7 +124,8 @@ pub async fn run(command: UserCommand) -> Result<(), CliError> {
     }
 }
 
-/// By which name the world knows the server, it does not know itself where `people.url` is not set.
+/// Without `people.url` the server does not know the name under which others reach it, so the link begins with its address
+/// on this machine.
 fn show_link(opened: &Opened, target: &Target, id: UserId, path: &str) {
     let link = opened.people_url().map(|url| format!("{url}{path}"));
     let value = json!({"id": id, "path": path, "url": link});

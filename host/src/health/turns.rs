@@ -24,7 +24,7 @@ pub enum Turn {
 pub struct Turns {
     states: BTreeMap<CheckName, (State, Timestamp)>,
     streaks: BTreeMap<CheckName, Streak>,
-    /// Runs in a row that could not make a check.
+    /// How many times in a row the check could not be made.
     unknown: BTreeMap<CheckName, u32>,
     /// The checks that were told to fail, and not yet to be over it.
     told: BTreeSet<CheckName>,

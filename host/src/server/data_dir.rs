@@ -340,7 +340,7 @@ impl DataDir {
         }
     }
 
-    /// The keys that are in the file; nothing is made.
+    /// Reads the keys from the file, and makes no file where there is none.
     fn stored_keys(&self) -> Result<Vec<MasterKey>, DataDirError> {
         let path = self.master_key_path();
         let content = std::fs::read(&path).map_err(at(&path))?;
@@ -505,7 +505,7 @@ impl ServerKeys {
                  its next start will fail; restore the file from your backup, owned by the server's user, at mode 0600"
             );
         } else {
-            tracing::info!("the master key can be read again");
+            tracing::info!("the file of the master key is readable again");
         }
     }
 

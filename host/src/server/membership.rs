@@ -308,10 +308,12 @@ impl LastRenewal {
         let was_keyless = std::mem::replace(&mut self.is_keyless, keyless.is_some());
         match keyless {
             Some(error) if !was_keyless => {
-                tracing::error!(%error, "the master keys were rotated on another node: this node has given its shares away, and is not ready until it has the new key");
+                tracing::error!(%error, "the master key of this node is not the one of the database, as after a rotation on another node: this node gives its shares away and answers 503 at /readyz until master.key is replaced");
             }
             None if was_keyless => {
-                tracing::info!("this node has the master key of the database again");
+                tracing::info!(
+                    "this node has the master key of the database again, and takes its shares back"
+                );
             }
             Some(_) | None => {}
         }

@@ -67,7 +67,7 @@ pub struct Renewal {
     pub skew_ms: i64,
 }
 
-/// Only a live node gets shares, and keeps them.
+/// How far a node is between its start and its end. A node has shares while it is live, and in no other phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodePhase {
     /// It has not loaded all that it needs yet.

@@ -17,7 +17,7 @@ use crate::message::address::EmailAddress;
 use crate::server::directory;
 use crate::server::host_records;
 
-/// Where a smarthost takes mail, if nothing else is said.
+/// The port of a smarthost that is given without one.
 const SUBMISSION_PORT: u16 = 587;
 
 /// The answers that flags give.

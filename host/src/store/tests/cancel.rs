@@ -118,7 +118,7 @@ async fn a_release_cancels_what_a_clock_that_ran_ahead_has_accepted() {
     let ahead = message.id;
     fixture.commit(&[job]).await;
     let backup = NOW.after(Duration::from_secs(1));
-    // As a backup of an earlier version has it.
+    // A backup of an earlier version has the time of the hold, and no number of an event.
     store.note("delivery is held", &backup.millis().to_string()).await.expect("noted");
     assert_eq!(store.begin_hold().await.expect("works"), Some(backup));
     let new = waiting(&fixture, None).await;
