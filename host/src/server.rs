@@ -42,6 +42,6 @@ pub mod zone_file;
 mod start;
 
 pub use check::check;
-pub use lifecycle::{Hangups, run};
+pub use lifecycle::{Hangups, StopSignals, run};
 pub use start::{RunningServer, start};
 pub use start_error::StartError;

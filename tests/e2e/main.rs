@@ -47,6 +47,7 @@ mod postgres;
 mod relay;
 mod relay_clients;
 mod reload;
+mod signals;
 mod start;
 mod suppressions;
 mod templates;

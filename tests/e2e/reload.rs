@@ -1,14 +1,12 @@
 //! A hang-up: limits are exchanged under the running server, and what is not is named in its log.
 
 use std::fs;
-use std::io::BufRead as _;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
-use waxwing_tests::{Account, Launch, Server, until, until_async, waxwing};
+use waxwing_tests::{Account, Launch, Server, until, until_async};
 
 use crate::fixture::{Database, message};
 use crate::health::{checked_with, finding};
@@ -123,44 +121,6 @@ async fn levels_by_module_hold_at_once_for_what_is_logged_from_then_on() {
         server.log().get(quiet..)?.contains("\"request\"").then_some(())
     })
     .await;
-}
-
-#[test]
-fn a_hang_up_during_the_start_ends_no_server() {
-    let home = tempfile::tempdir().expect("a folder");
-    let mut dev = waxwing();
-    dev.args([
-        "dev",
-        "--json",
-        "--http",
-        "127.0.0.1:0",
-        "--inbox-smtp",
-        "127.0.0.1:0",
-        "--data-dir",
-    ]);
-    dev.arg(home.path().join("data")).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = dev.spawn().expect("the binary runs");
-    let output = child.stdout.take().expect("it is a pipe");
-    let started = std::thread::spawn(move || {
-        let mut line = String::new();
-        std::io::BufReader::new(output).read_line(&mut line).map(|_| line)
-    });
-    // It listens to signals before it reads a line of its configuration, and after the loader has ended.
-    let is_listening = || {
-        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
-        let caught = status.lines().find_map(|it| it.strip_prefix("SigCgt:"))?;
-        (u64::from_str_radix(caught.trim(), 16).ok()? & 1 == 1).then_some(())
-    };
-    until("SIGHUP is caught", SOON, is_listening);
-    let hang_up = format!("kill -HUP {}", child.id());
-    while !started.is_finished() {
-        let sent = Command::new("sh").args(["-c", &hang_up]).status().expect("sh runs");
-        assert!(sent.success(), "the server runs");
-    }
-    let line = started.join().expect("no panic").expect("read");
-    assert!(line.contains("\"http\""), "it listens: {line}");
-    child.kill().expect("it runs");
-    child.wait().expect("it has ended");
 }
 
 #[tokio::test]

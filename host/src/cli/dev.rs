@@ -53,6 +53,7 @@ pub async fn run(dev: Dev) -> Result<(), CliError> {
         "Starting in {directory}: compiling the plugins (some seconds at the first start) …"
     ));
     let running = Box::pin(server::start(&config)).await.map_err(with_flag)?;
+    let stops = server::StopSignals::listen().map_err(CliError::Runtime)?;
     dev.tell("Making the development account and its templates …");
     let data = DataDir::open(&config.store.data_dir)?;
     std::fs::create_dir_all(data.plugins())
@@ -75,7 +76,7 @@ pub async fn run(dev: Dev) -> Result<(), CliError> {
         print!("{}", welcome.text());
     }
     // There is no file that could have changed, and the ports that were free are taken now.
-    let run = server::run(running, hangups, || Ok::<_, CliError>(config.clone()));
+    let run = server::run(running, stops, hangups, || Ok::<_, CliError>(config.clone()));
     tokio::select! {
         ended = run => ended.map_err(CliError::Runtime),
         never = dev.say_what_a_stop_waits_for() => never,

@@ -27,6 +27,7 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
     let had_settings = has_settings(&serve.config);
     telemetry::logs::start(&config.log);
     let running = Box::pin(server::start(&config)).await?;
+    let stops = server::StopSignals::listen().map_err(CliError::Runtime)?;
     if !running.store.has_operator().await? {
         let link = running.people.make_link(LinkPurpose::SetUp, None).await?;
         let (base, name) = match config.people.base() {
@@ -63,7 +64,7 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
         }
         Ok(configuration()?)
     };
-    server::run(running, hangups, reloaded).await.map_err(CliError::Runtime)
+    server::run(running, stops, hangups, reloaded).await.map_err(CliError::Runtime)
 }
 
 /// Whether a configuration file sets anything. A file that cannot be read or parsed counts: [`Config::load`] tells its faults.

@@ -36,20 +36,66 @@ impl Hangups {
     }
 }
 
-/// Runs until the first stop signal or panic, then drains; another stop signal ends the drain at once.
+/// The signals that stop the server: SIGINT and SIGTERM. One that comes before somebody listens ends the process at once.
+#[derive(Debug)]
+pub struct StopSignals {
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl StopSignals {
+    /// Notes SIGINT and SIGTERM from now on. Call this before anybody is told that the server listens: who was told may
+    /// stop the server at once, and that stop drains like every other.
+    ///
+    /// # Errors
+    /// A signal handler cannot be installed.
+    #[cfg(unix)]
+    pub fn listen() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
+        Ok(Self { interrupt: signal(interrupt)?, terminate: signal(terminate)? })
+    }
+
+    /// There are no signals on this system: [`StopSignals::next`] waits for Ctrl-C.
+    ///
+    /// # Errors
+    /// None.
+    #[cfg(not(unix))]
+    pub fn listen() -> io::Result<Self> {
+        Ok(Self {})
+    }
+
+    #[cfg(unix)]
+    async fn next(&mut self) -> io::Result<()> {
+        tokio::select! {
+            _ = self.interrupt.recv() => Ok(()),
+            _ = self.terminate.recv() => Ok(()),
+        }
+    }
+
+    #[cfg(not(unix))]
+    async fn next(&mut self) -> io::Result<()> {
+        tokio::signal::ctrl_c().await
+    }
+}
+
+/// Runs until the first of `stops` or a panic, then drains; another stop signal ends the drain at once.
 /// On each of `hangups` it takes over from `configuration` what a running server can.
 ///
 /// # Errors
-/// Signal handlers cannot be installed, or a part of the server has ended: it panicked, or must not go on.
+/// Signals cannot be received, or a part of the server has ended: it panicked, or must not go on.
 pub async fn run<E: fmt::Display>(
     running: RunningServer,
+    mut stops: StopSignals,
     hangups: Hangups,
     configuration: impl Fn() -> Result<Config, E>,
 ) -> io::Result<()> {
     let broken = running.broken();
     service_manager::ready();
     tokio::select! {
-        stop = stop_signal() => stop?,
+        stop = stops.next() => stop?,
         // A server that lost a part still looks alive, so it exits and lets its supervisor restart it.
         () = broken.cancelled() => {}
         never = reload(&running, hangups, configuration) => never?,
@@ -60,7 +106,7 @@ pub async fn run<E: fmt::Display>(
             let ended = "the server stopped because a part of it ended; the log says why; start it again";
             if broken.is_cancelled() { Err(io::Error::other(ended)) } else { Ok(()) }
         }
-        second = stop_signal() => {
+        second = stops.next() => {
             tracing::warn!("second stop signal received: stopping without draining; accepted messages are on disk");
             second
         }
@@ -114,19 +160,4 @@ async fn reload<E: fmt::Display>(
     _configuration: impl Fn() -> Result<Config, E>,
 ) -> io::Result<()> {
     std::future::pending().await
-}
-
-#[cfg(unix)]
-async fn stop_signal() -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted,
-        _ = terminate.recv() => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-async fn stop_signal() -> io::Result<()> {
-    tokio::signal::ctrl_c().await
 }
