@@ -8,6 +8,7 @@ mod killed_in_turn;
 mod lab;
 mod load;
 mod nodes;
+mod old_primary;
 mod operations;
 mod proxy;
 mod roll;
@@ -161,6 +162,15 @@ impl Load {
     }
 }
 
+async fn assert_each_arrived_once(server: &Server, load: Load) {
+    let accepted = load.accepted.into_inner().expect("no client panics");
+    let count = |mails: &[Mail], to: &String| mails.iter().filter(|mail| mail.to == *to).count();
+    let all_arrived = |mails: &[Mail]| accepted.iter().all(|to| count(mails, to) > 0);
+    let mails = server.wait_for("all that was accepted", all_arrived).await;
+    let twice: Vec<&String> = accepted.iter().filter(|to| count(&mails, to) > 1).collect();
+    assert!(twice.is_empty(), "delivered more than once: {twice:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_primary_costs_no_accepted_message_and_repeats_none() {
     let Some(pair) = Pair::start("a fail-over of PostgreSQL") else { return };
@@ -184,10 +194,5 @@ async fn a_killed_primary_costs_no_accepted_message_and_repeats_none() {
         load.is_over.store(true, Ordering::Relaxed);
     };
     join(clients, fail_over).await;
-    let accepted = load.accepted.into_inner().expect("no client panics");
-    let count = |mails: &[Mail], to: &String| mails.iter().filter(|mail| mail.to == *to).count();
-    let all_arrived = |mails: &[Mail]| accepted.iter().all(|to| count(mails, to) > 0);
-    let mails = server.wait_for("all that was accepted", all_arrived).await;
-    let twice: Vec<&String> = accepted.iter().filter(|to| count(&mails, to) > 1).collect();
-    assert!(twice.is_empty(), "delivered more than once: {twice:?}");
+    assert_each_arrived_once(&server, load).await;
 }

@@ -8,7 +8,7 @@ mod greedy;
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write as _};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -26,8 +26,8 @@ pub(crate) const USER: &str = "waxwing";
 const PROGRAMS: [&str; 6] = ["postgres", "initdb", "createdb", "pg_basebackup", "pg_ctl", "psql"];
 /// `nobody`: PostgreSQL does not run as root.
 pub(crate) const NOBODY: u32 = 65_534;
-/// Ends when its input does, which is when the process of the tests ends, however that ends. The default collation is
-/// another one than that of bytes, which the store must not rely on.
+/// Ends when its input does, which is when the process of the tests ends, however that ends. A line of input starts the
+/// server again once it has ended. The default collation is another one than that of bytes, which the store must not rely on.
 const SCRIPT: &str = r#"
 trap : INT TERM
 folder=$1 binaries=$2 user=$3 primary=$4
@@ -38,15 +38,21 @@ else
     "$binaries/initdb" -D "$folder/data" -U "$user" --auth=trust --no-sync --encoding=UTF8 --locale=C.UTF-8 \
         --locale-provider=icu --icu-locale=en-US >"$folder/log" 2>&1
 fi || { cat "$folder/log"; rm -rf "$folder"; exit 1; }
-"$binaries/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c full_page_writes=off \
-    -c max_connections=1000 -c shared_buffers=32MB "$@" >>"$folder/log" 2>&1 &
-server=$!
+start() {
+    "$binaries/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c full_page_writes=off \
+        -c max_connections=1000 -c shared_buffers=32MB "$@" >>"$folder/log" 2>&1 &
+    server=$!
+}
+start "$@"
 until grep -q "ready to accept" "$folder/log"; do
     kill -0 $server 2>/dev/null || { cat "$folder/log"; rm -rf "$folder"; exit 1; }
     sleep 0.1
 done
 echo ready
-cat >/dev/null
+while read -r again; do
+    wait $server
+    start "$@"
+done
 kill -INT $server
 wait $server
 rm -rf "$folder"
@@ -241,7 +247,19 @@ impl Cluster {
         self.folder.join(".s.PGSQL.5432")
     }
 
-    /// Ends it as a crash does, for good: what it had not told a standby is lost.
+    /// Starts it again after a [crash](Self::crash), with all that it had.
+    ///
+    /// # Panics
+    /// It does not answer soon.
+    pub fn start_again(&self) {
+        let mut keeper = self.keeper.stdin.as_ref().expect("it is piped");
+        keeper.write_all(b"again\n").expect("the keeper reads");
+        let answers =
+            || self.psql("postgres", "SELECT 1").output().is_ok_and(|it| it.status.success());
+        wait("the server answers again", answers);
+    }
+
+    /// Ends it as a crash does: what it had not told a standby is lost to that.
     ///
     /// # Panics
     /// It does not run.
