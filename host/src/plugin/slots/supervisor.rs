@@ -116,7 +116,10 @@ impl SlotSupervisor {
                     self.retry_saving();
                     self.tidy(&mut work, &evidence);
                 }
-                _ = syncs.tick(), if self.nodes.is_some() => self.sync(&mut work).await,
+                _ = syncs.tick(), if self.nodes.is_some() => {
+                    self.sync(&mut work).await;
+                    self.take_over_candidates(&mut work, &evidence);
+                }
                 Some(command) = self.commands.recv() => self.execute(command, &mut work, &evidence).await,
                 Some(report) = self.traps.recv() => self.call_failed(report, &mut work),
                 Some((slot, number, done)) = work.next() => {

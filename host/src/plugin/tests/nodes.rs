@@ -174,6 +174,27 @@ async fn an_operator_may_ask_one_node_to_install_and_another_to_activate() {
 }
 
 #[tokio::test]
+async fn a_candidate_of_a_node_that_is_gone_is_proven_by_another_one() {
+    let (_rows, _dirs, [one, other]) = two_nodes().await;
+    let component = waxwing_guests::component("price-one");
+    one.order(PLAN, install(&component, Some(ImpactRule::Ask))).await.expect("taken");
+    let is_elsewhere = |view: &SlotStatus| {
+        let candidate = view.candidate.as_ref()?;
+        (candidate.stage == Stage::Waiting && candidate.node.is_some()).then_some(())
+    };
+    other.until(PLAN, "it waits on the other node", is_elsewhere).await;
+    one.stop().await;
+    let is_here = |view: &SlotStatus| {
+        let candidate = view.candidate.as_ref()?;
+        (candidate.stage == Stage::Waiting && candidate.node.is_none()).then_some(())
+    };
+    other.until(PLAN, "it waits here", is_here).await;
+    assert_eq!(other.active_name(), BUILT_IN, "nobody has said that it may");
+    other.order(PLAN, Order::Activate).await.expect("it waits");
+    other.live(PLAN, "price-one").await;
+}
+
+#[tokio::test]
 async fn a_rollback_on_one_node_holds_on_all_and_nothing_is_loaded_for_it() {
     let (rows, _dirs, [one, other]) = two_nodes().await;
     for name in ["price-one", "price-two"] {

@@ -40,7 +40,9 @@ pub struct Nodes {
 pub struct Known {
     /// The number of the change that was read or written last; 0 where the slot is not in the database.
     generation: i64,
+    /// What the slot was given last, by an order or by files of any node.
     pub given: Option<Given>,
+    /// Fingerprints of files that nodes have found: none is examined twice.
     found: Vec<String>,
     pub candidate: Option<SharedCandidate>,
     pub promotion: Option<Promotion>,
@@ -197,13 +199,17 @@ impl Nodes {
 
     /// What each node runs in a slot.
     #[must_use]
-    pub fn statuses(&self, slot: &SlotName, state: &SlotState) -> Vec<NodeStatus> {
-        let runs = state.active.as_ref().map(VersionMark::of);
+    pub fn statuses(&self, machine: &Machine) -> Vec<NodeStatus> {
+        let slot = machine.slot();
+        let runs = machine.state().active.as_ref().map(VersionMark::of);
         let known = self.slots.get(slot);
         let promoted = known.and_then(|it| it.promotion.as_ref());
         let promoted = promoted.map(|it| VersionMark::of(&it.version));
         let status = |(node, report): (&String, &NodeReport)| {
-            let it = report.0.get(slot.as_str()).cloned().unwrap_or_default();
+            let this = node == self.name();
+            // What this node runs is known before it is reported.
+            let reported = || report.0.get(slot.as_str()).cloned().unwrap_or_default();
+            let it = if this { self.report_of(machine) } else { reported() };
             let state = match &promoted {
                 _ if it.failed.is_some() => NodeState::Failed,
                 _ if it.runs != runs => NodeState::Behind,
@@ -212,7 +218,7 @@ impl Nodes {
                 None => NodeState::Active,
             };
             NodeStatus {
-                this: node == self.name(),
+                this,
                 node: node.clone(),
                 state,
                 settings_revision: it.runs.as_ref().map(|it| it.settings_revision),
@@ -250,6 +256,21 @@ impl Nodes {
         Some(shown)
     }
 
+    /// What the slots were given whose candidates were proven by a node that is gone, and are now for this one to prove.
+    /// A candidate that was not proven may be what has ended that node, and stays rejected.
+    #[must_use]
+    pub fn orphans(&self) -> Vec<(SlotName, Given)> {
+        let is_for_this = |candidate: &SharedCandidate| {
+            let is_there = self.reports.contains_key(&candidate.node);
+            candidate.version.is_some() && !is_there && self.is_first()
+        };
+        let orphans = self.slots.iter().filter_map(|(slot, known)| {
+            known.candidate.as_ref().filter(|it| is_for_this(it))?;
+            Some((slot.clone(), known.given.clone()?))
+        });
+        orphans.collect()
+    }
+
     /// Promotions that this node is to decide and that can be decided now.
     #[must_use]
     pub fn verdicts(&self) -> Vec<(SlotName, Verdict)> {
@@ -266,9 +287,12 @@ impl Nodes {
     /// The node that began a promotion decides; where that is gone, the first one that lives.
     fn decides(&self, promotion: &Promotion) -> bool {
         let is_there = self.reports.contains_key(&promotion.node);
-        let first = self.reports.keys().next().map(String::as_str);
-        let decides = if is_there { Some(promotion.node.as_str()) } else { first };
-        decides == Some(self.name())
+        if is_there { promotion.node == self.name() } else { self.is_first() }
+    }
+
+    /// Whether this node does what a node leaves behind.
+    fn is_first(&self) -> bool {
+        self.reports.keys().next().is_some_and(|first| first == self.name())
     }
 
     fn verdict(&self, slot: &SlotName, known: &Known, promotion: &Promotion) -> Option<Verdict> {

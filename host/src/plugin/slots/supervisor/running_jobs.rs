@@ -1,5 +1,5 @@
-//! The supervisor's jobs that are under way. Each is a task of its own: a job may hold the connection to the database that
-//! the supervisor's loop waits for, so it goes on meanwhile.
+//! The supervisor's jobs that are under way. Each is a task of its own: a job may hold the connection to the database for
+//! which the supervisor's loop waits, so the job must go on while the loop waits.
 
 use std::future::Future;
 use std::panic::resume_unwind;

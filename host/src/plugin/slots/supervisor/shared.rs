@@ -56,6 +56,22 @@ impl SlotSupervisor {
         self.decide_promotions();
     }
 
+    /// Examines anew what another node had proven and would have activated, shadowed or held ready. That node is gone.
+    pub(super) fn take_over_candidates(
+        &mut self,
+        work: &mut RunningJobs,
+        evidence: &Arc<dyn Evidence>,
+    ) {
+        let orphans = self.nodes.as_ref().map(Nodes::orphans).unwrap_or_default();
+        for (slot, given) in orphans {
+            if self.machines.of(&slot).is_examining() {
+                continue;
+            }
+            tracing::info!(%slot, "this node proves the candidate of the plugin slot anew; the node that had proven the candidate is gone");
+            self.give(&slot, given, work, evidence);
+        }
+    }
+
     /// Tells the other nodes that this one stops.
     pub(super) async fn leave(&mut self) {
         if let Some(nodes) = self.nodes.take() {
@@ -318,7 +334,7 @@ impl SlotSupervisor {
         } else if view.candidate.is_none() {
             view.candidate = nodes.candidate(slot);
         }
-        view.nodes = nodes.statuses(slot, machine.state());
+        view.nodes = nodes.statuses(machine);
     }
 
     fn show_all(&mut self) {
