@@ -103,7 +103,18 @@ impl End {
         }
     }
 
-    /// Takes it for this process; none while a server runs on it.
+    /// Whether a server works with a database that servers share. A directory is locked instead.
+    async fn is_served(&self) -> Result<bool, CliError> {
+        match self {
+            Self::Directory(_) => Ok(false),
+            Self::Server(url) => {
+                Ok(Box::pin(transfer::has_node(&Place::Server(url.clone()))).await?)
+            }
+        }
+    }
+
+    /// Takes a directory for this process; none while a server runs on either end. What keeps servers away from a database
+    /// that they share is [`Transfer::hold`].
     async fn hold(&self) -> Result<Option<Held>, CliError> {
         match self {
             Self::Directory(path) => match DataDir::open(path)?.lock() {
@@ -111,10 +122,8 @@ impl End {
                 Err(DataDirError::Locked { .. }) => Ok(None),
                 Err(error) => Err(error.into()),
             },
-            Self::Server(url) => {
-                let works = Box::pin(transfer::has_node(&Place::Server(url.clone()))).await?;
-                Ok(if works { None } else { Some(Box::new(())) })
-            }
+            Self::Server(_) if self.is_served().await? => Ok(None),
+            Self::Server(_) => Ok(Some(Box::new(()))),
         }
     }
 }
@@ -188,25 +197,33 @@ async fn do_move(migrate: &Migrate, source: Source, standing: Standing) -> Resul
             began.elapsed().as_secs()
         );
     }
-    while held_source.is_none() || held_target.is_none() {
-        tokio::time::sleep(LOOK_EVERY).await;
-        if held_source.is_none() {
-            held_source = migrate.from.hold().await?;
+    let hold = loop {
+        while held_source.is_none() || held_target.is_none() {
+            tokio::time::sleep(LOOK_EVERY).await;
+            if held_source.is_none() {
+                held_source = migrate.from.hold().await?;
+            }
+            if held_target.is_none() {
+                held_target = migrate.to.hold().await?;
+            }
         }
-        if held_target.is_none() {
-            held_target = migrate.to.hold().await?;
+        let hold = Box::pin(transfer.hold()).await?;
+        // No server registers any more. One that has done so since the look above works with the database.
+        if !migrate.from.is_served().await? {
+            break hold;
         }
-    }
+        held_source = None;
+    };
     let began = Instant::now();
     eprintln!("No server is running. What has changed is copied, and all is compared.");
-    let hold = Box::pin(transfer.hold()).await?;
     let copied = transfer.copy(&mut told).await?;
     let tables = transfer.compare(&mut told).await?;
     Box::pin(transfer.finish(hold)).await?;
     report(migrate, &tables, Some((copied, began.elapsed())))
 }
 
-/// A server that runs on the target's directory may have its database elsewhere: it may be the one that is moved.
+/// The server that locks the target's directory may be the one whose database on PostgreSQL is moved: the move waits for it.
+/// A directory that has a database already is refused.
 fn may_be_filled(migrate: &Migrate, standing: Standing) -> Result<(), CliError> {
     match &migrate.to {
         End::Directory(path) if standing == Standing::Empty && migrate.to.place().is_some() => {
