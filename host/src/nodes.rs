@@ -10,6 +10,5 @@ mod share;
 pub use membership::{Held, HeldShares, Membership, part};
 pub use share::{Epoch, Job, Placed, SHARES, Share, moves};
 
-/// A node's clock that differs so much from the database's is reported: other nodes do at another time what the node has
-/// planned.
+/// From this clock skew on, in milliseconds, a node is reported: other nodes do at another time what the node has planned.
 pub const LARGE_SKEW_MS: i64 = 2_000;

@@ -41,6 +41,6 @@ fn line(node: &Value) -> String {
     let [leases, skew, schema] = ["leases", "clockSkewMs", "schema"].map(|it| text(node, it));
     format!(
         "{name}  {id}  {state}  {version} (schema {schema})  since {since}  seen {seen}  {shares} of {SHARES} shares  \
-         {leases} in delivery  clock {skew} ms ahead"
+         {leases} in delivery  clock skew {skew} ms"
     )
 }

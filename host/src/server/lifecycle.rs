@@ -107,7 +107,7 @@ pub async fn run<E: fmt::Display>(
             if broken.is_cancelled() { Err(io::Error::other(ended)) } else { Ok(()) }
         }
         second = stops.next() => {
-            tracing::warn!("second stop signal received: stopping without draining; accepted messages are on disk");
+            tracing::warn!("second stop signal received: stopping without draining; accepted messages are in the database");
             second
         }
     }

@@ -21,6 +21,8 @@ use crate::store::{
 
 /// The pause after a renewal that failed.
 const RETRY: Duration = Duration::from_secs(1);
+/// A look at the database's clock that took longer tells nothing of this one's.
+const CLOCK_WAIT: Duration = Duration::from_secs(1);
 /// How often a node that starts looks whether the others know of it.
 const LOOK: Duration = Duration::from_millis(250);
 /// How long the last word of a node that stops may take.
@@ -63,12 +65,14 @@ pub struct Node {
     renewing: Mutex<LastRenewal>,
 }
 
-/// A node that renews its time by itself.
+/// A node that renews its time by itself, and follows the primary of its database.
 #[derive(Debug, Clone)]
 pub struct RunningNode {
     pub node: Arc<Node>,
     tasks: Tasks,
     stop: CancellationToken,
+    watch: Tasks,
+    stop_watch: CancellationToken,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -82,8 +86,12 @@ struct Times {
 struct LastRenewal {
     /// When the node has renewed its time, by the database's clock; none before the first renewal.
     seen_at: Option<Timestamp>,
+    /// How many milliseconds this node's clock was ahead.
+    skew_ms: i64,
     has_skew: bool,
-    has_failed: bool,
+    /// The renewals that failed since.
+    failures: u32,
+    has_lost: bool,
     is_keyless: bool,
 }
 
@@ -189,7 +197,7 @@ impl Node {
                         broken.cancel();
                         return;
                     }
-                    pause = if renewed.is_ok() { times.every } else { times.every.min(RETRY) };
+                    pause = if renewed.is_ok() { times.every } else { RETRY };
                 }
             }
         }
@@ -230,16 +238,20 @@ impl Node {
         let mut last = self.renewing.lock().await;
         // Before the database looks at its own clock: this node's time ends no later than the database says.
         let begun = Instant::now();
-        let renewed = tokio::time::timeout(times.hold, self.try_to_renew(times)).await;
+        let renewed =
+            tokio::time::timeout(times.hold, self.try_to_renew(times, last.skew_ms)).await;
         let learned = match renewed.map_err(|_| RenewalError::Late(times.hold)) {
             Ok(Ok(learned)) => learned,
             Ok(Err(error)) | Err(error) => {
-                if !self.membership.is_in_time() && !last.has_failed {
-                    last.has_failed = true;
+                if !self.membership.is_in_time() && !last.has_lost {
+                    last.has_lost = true;
+                    metrics::gauge!("waxwing_nodes").set(0);
+                    metrics::gauge!("waxwing_node_shares").set(0);
                     tracing::error!(%error, "this node has lost the database: it begins no delivery and is not ready until it has the database again");
-                } else {
-                    tracing::warn!(%error, "this node could not renew its time in the database; retrying");
+                } else if last.failures == 0 {
+                    tracing::warn!(%error, "this node could not renew its time in the database; retrying each second");
                 }
+                last.failures += 1;
                 return Err(error);
             }
         };
@@ -254,12 +266,13 @@ impl Node {
         Ok(renewed)
     }
 
-    async fn try_to_renew(&self, times: Times) -> Result<Learned, RenewalError> {
-        let before = self.clock.now();
+    async fn try_to_renew(&self, times: Times, last_skew: i64) -> Result<Learned, RenewalError> {
+        let (before, begun) = (self.clock.now(), Instant::now());
         let theirs = self.store.database_clock().await?;
         let now = self.clock.now();
         let middle = before.millis().midpoint(now.millis());
-        let skew_ms = middle.saturating_sub(theirs.millis());
+        let is_sharp = begun.elapsed() < CLOCK_WAIT;
+        let skew_ms = if is_sharp { middle.saturating_sub(theirs.millis()) } else { last_skew };
         let keyless = self.keyless().await?;
         let phase = if self.draining.is_cancelled() {
             NodePhase::Draining
@@ -290,16 +303,26 @@ impl RunningNode {
     /// with its database.
     #[must_use]
     pub fn start(node: Arc<Node>, broken: CancellationToken) -> Self {
-        let (tasks, stop) = (Tasks::critical(broken.clone()), CancellationToken::new());
+        let [tasks, watch] = [(); 2].map(|()| Tasks::critical(broken.clone()));
+        let [stop, stop_watch] = [(); 2].map(|()| CancellationToken::new());
+        let (store, until) = (node.store.clone(), stop_watch.clone());
+        watch.start("database", async move {
+            tokio::select! {
+                () = until.cancelled() => {}
+                () = store.watch_primary() => {}
+            }
+        });
         tasks.start("node", Arc::clone(&node).run(stop.clone(), broken));
-        Self { node, tasks, stop }
+        Self { node, tasks, stop, watch, stop_watch }
     }
 
-    /// Renews no more, and leaves.
+    /// Renews no more, and leaves. The primary is followed until then: a fail-over may come while the server stops.
     pub async fn end(&self) {
         self.stop.cancel();
         self.tasks.finish().await;
         self.node.leave().await;
+        self.stop_watch.cancel();
+        self.watch.finish().await;
     }
 }
 
@@ -317,16 +340,18 @@ impl LastRenewal {
             }
             Some(_) | None => {}
         }
-        if std::mem::take(&mut self.has_failed) {
+        if std::mem::take(&mut self.failures) > 0 {
             tracing::info!("this node has the database again");
         }
+        self.has_lost = false;
+        self.skew_ms = *skew_ms;
         // A renewal without an answer may have been written all the same.
         let last = self.seen_at.replace(renewed.seen_at);
         if last.is_some_and(|last| renewed.seen_before.is_none_or(|before| before < last)) {
             tracing::error!(
                 "the database does not have what this node wrote last: another server has started with the name of this one and a \
-                 copy of its data directory, or an earlier state of the database was restored; give each server a directory of \
-                 its own, and restart all servers after a restore"
+                 copy of its data directory, an earlier state of the database was restored, or a standby was promoted that had \
+                 not followed to the end; give each server a directory of its own, and restart all servers after a restore"
             );
         }
         for node in &renewed.ended {

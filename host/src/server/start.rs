@@ -180,13 +180,6 @@ async fn start_parts(
     let commits = commits.keeping_samples(config.plugins.samples_kept).deciding_by(rules(config));
     let wake = Arc::new(Notify::new());
     let waker = waker(&wake, &clock);
-    let (watched, stop_watching) = (store.clone(), stop_core.clone());
-    core.start("database", async move {
-        tokio::select! {
-            () = stop_watching.cancelled() => {}
-            () = watched.watch_primary() => {}
-        }
-    });
     core.start("commit", commits.run(store.clone(), clock.clone(), waker, stop_core.clone()));
     let verify = Arc::clone(&verifier);
     let check_domains = move |stop| Arc::clone(&verify).run(stop);
@@ -406,7 +399,7 @@ async fn store(
     // Before anything is written under the time of now.
     let is_ahead = store.is_ahead_of(clock.now()).await?;
     let (node, registered) = Node::join(&config.node, data, &store, clock).await?;
-    // Where others live, it is their clocks that say how late it is.
+    // Beside other nodes this clock proves nothing: due times stay.
     if is_ahead && registered.others == 0 {
         let mended = store.mend_due_times(clock.now()).await?;
         tracing::warn!(

@@ -67,7 +67,8 @@ pub struct Renewal {
     pub skew_ms: i64,
 }
 
-/// How far a node is between its start and its end. A node has shares while it is live, and in no other phase.
+/// How far a node is between its start and its end. A node has shares while it is live; the last one that is left keeps
+/// them in every phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodePhase {
     /// It has not loaded all that it needs yet.
@@ -97,7 +98,7 @@ pub enum NodeState {
 /// What came of a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registered {
-    /// Messages that an earlier start had under way.
+    /// Messages that were under way on nodes which are gone, such as an earlier start of this one.
     pub recovered: usize,
     /// Other nodes that live.
     pub others: usize,
@@ -395,7 +396,7 @@ async fn put(
     renewal: Renewal,
     clock: Timestamp,
 ) -> Result<(), StoreError> {
-    // Versions of before know three states.
+    // Older versions know live, draining and gone alone, so the finer phase has a column of its own.
     let (state, phase) = match renewal.phase {
         NodePhase::Live => (NodeState::Live, None),
         NodePhase::Starting => (NodeState::Draining, Some(NodeState::Starting)),

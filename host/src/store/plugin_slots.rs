@@ -135,7 +135,7 @@ impl Store {
 
     /// Notes what a node runs, and that it lives; forgets those that have been silent for an hour.
     pub async fn report_plugins(&self, node: &str, report: &str) -> Result<(), StoreError> {
-        let mut tx = self.db.begin("report_plugins").await?;
+        let mut tx = self.db.begin_beside("report_plugins").await?;
         sql(REPORT).bind(node).bind(report).run(&mut tx).await?;
         sql(FORGET_NODES).bind(millis(FORGET_NODES_AFTER)).run(&mut tx).await?;
         tx.commit().await

@@ -19,7 +19,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::{ConnectOptions, Connection, Row};
+use sqlx::{ConnectOptions, Connection, Executor, Row};
 
 use self::hosts::{hosts, named};
 use self::pool::Server;
@@ -69,11 +69,18 @@ const READS: &str = "SET default_transaction_read_only = on";
 const WRITES: &str = "SET lock_timeout = 30000; SET idle_in_transaction_session_timeout = 8000; \
     SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3";
 
+/// For the session that migrates, after [`WRITES`]: another start may hold the migrations' lock for minutes.
+const MIGRATES: &str = "SET lock_timeout = 0";
+
 /// Connects to the primary, and brings the schema up to date with these migrations.
 pub async fn open(url: &str, migrations: &Migrator) -> Result<Database, StoreError> {
     let hosts = hosts(url)?;
     let Found { at, timeline, mut connection } = connect(&hosts).await?;
     let host = hosts.get(at).ok_or(ServerError::Url)?.clone();
+    for settings in [WRITES, MIGRATES] {
+        let set = Executor::execute(&mut connection, settings).await;
+        set.map_err(StoreError::during("open"))?;
+    }
     migrate(&mut connection, migrations, &host).await?;
     connection.close().await.map_err(StoreError::during("open"))?;
     let primary = Arc::new(Primary::new(hosts, (at, timeline)));

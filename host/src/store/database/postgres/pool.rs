@@ -9,7 +9,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{Connection, Executor, Postgres as Driver, Transaction};
 use tokio::time::timeout;
 
-use super::primary::{Primary, is_standby};
+use super::primary::{Primary, role};
 use super::sqlstate::is_lost;
 use crate::store::error::DriverError;
 
@@ -34,12 +34,15 @@ impl Server {
         host: &PgConnectOptions,
         (connections, wait, settings): (u32, Duration, &'static str),
     ) -> Self {
-        let [before, after] = [(); 2].map(|()| Arc::clone(primary));
+        let [made, before, after] = [(); 3].map(|()| Arc::clone(primary));
         let pool = PgPoolOptions::new()
             .max_connections(connections)
             .acquire_timeout(wait)
             .test_before_acquire(false)
-            .after_connect(move |connection, _| Box::pin(prepare(connection, settings)))
+            .after_connect(move |connection, _| {
+                let primary = Arc::clone(&made);
+                Box::pin(async move { prepare(connection, settings, &primary).await })
+            })
             .before_acquire(move |connection, about| {
                 let is_trusted = before.trusts(about.age);
                 Box::pin(async move {
@@ -95,13 +98,19 @@ impl Server {
     }
 }
 
-/// Makes a new connection one of its pool. A standby cannot be written, and what it is read is late.
-async fn prepare(connection: &mut PgConnection, settings: &'static str) -> Result<(), sqlx::Error> {
+/// Makes a new connection one of its pool. A standby cannot be written, and what is read there is late; what is written to
+/// an old primary is lost.
+async fn prepare(
+    connection: &mut PgConnection,
+    settings: &'static str,
+    primary: &Primary,
+) -> Result<(), sqlx::Error> {
     Executor::execute(&mut *connection, settings).await?;
-    if is_standby(connection).await? {
-        return Err(io::Error::other("the host is a standby").into());
+    if primary.accepts(role(connection).await?) {
+        Ok(())
+    } else {
+        Err(io::Error::other("the host is a standby, or an old primary").into())
     }
-    Ok(())
 }
 
 async fn answers(connection: &mut PgConnection) -> bool {

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::hosts::named;
-use super::sqlstate::is_lost;
+use super::sqlstate::{code, is_lost};
 
 /// How often the hosts are asked.
 const ASK_EVERY: Duration = Duration::from_millis(500);
@@ -27,6 +27,8 @@ const ANSWER_WAIT: Duration = Duration::from_secs(2);
 const REFUSE_AFTER: Duration = Duration::from_secs(3);
 /// Without a primary for so long, the statements that still wait for the last one end. It may be busy, so there is time.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(10);
+/// The SQLSTATEs `feature_not_supported`, `undefined_function` and `insufficient_privilege`.
+const NO_WAL: [&str; 3] = ["0A000", "42883", "42501"];
 
 /// The hosts, and what is known of them.
 pub struct Primary {
@@ -57,7 +59,7 @@ pub type Timeline = u32;
 
 /// What a host says that it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+pub enum Role {
     Primary(Timeline),
     Standby,
     /// It did not answer in time.
@@ -68,7 +70,7 @@ enum Role {
 #[derive(Debug, PartialEq, Eq)]
 enum Change {
     Nothing,
-    /// This host is the primary now.
+    /// This host is the primary now, or another server stands behind its name.
     Moved(usize),
     /// The primary has been silent for too long.
     GaveUp,
@@ -94,6 +96,11 @@ impl Primary {
         Self { hosts, state: Mutex::new(state), given_up: watch::Sender::new(0) }
     }
 
+    /// Whether a host with that answer is the primary, and not one that was replaced.
+    pub fn accepts(&self, role: Role) -> bool {
+        role.timeline().is_some_and(|it| it >= self.state().timeline)
+    }
+
     /// Whether a connection of that age is used.
     pub fn trusts(&self, age: Duration) -> bool {
         age <= self.state().trusted_since.elapsed()
@@ -105,7 +112,7 @@ impl Primary {
     }
 
     /// Runs a statement, unless the connections of this time are given up meanwhile. After an error that ends a
-    /// connection those that are as old are used no more.
+    /// connection all that were made before it are used no more.
     pub async fn unless_given_up<T>(
         &self,
         work: impl Future<Output = Result<T, sqlx::Error>>,
@@ -145,7 +152,7 @@ impl Primary {
                         let server = named(host);
                         tracing::warn!(
                             host = server,
-                            "another host is the primary of the database now"
+                            "another server is the primary of the database now"
                         );
                         connect_to(host);
                     }
@@ -162,6 +169,8 @@ impl Primary {
     fn judge(&self, roles: &[Role], now: Instant) -> Change {
         let mut state = self.state();
         let newest = roles.iter().filter_map(|it| it.timeline()).max().unwrap_or_default();
+        // One name, as of a proxy or a floating address, may lead to another server.
+        let is_promoted = newest > state.timeline;
         state.timeline = state.timeline.max(newest);
         let primary = Role::Primary(state.timeline);
         let is_there = roles.get(state.at) == Some(&primary);
@@ -184,7 +193,7 @@ impl Primary {
             tracing::info!("the database answers again");
         }
         state.is_given_up = false;
-        let has_moved = at != state.at;
+        let has_moved = is_promoted || at != state.at;
         state.at = at;
         if has_moved { Change::Moved(at) } else { Change::Nothing }
     }
@@ -245,11 +254,7 @@ impl Probe<'_> {
                 Some(it) => it,
                 None => host.connect().await?,
             };
-            let role = if is_standby(&mut connection).await? {
-                Role::Standby
-            } else {
-                Role::Primary(timeline(&mut connection).await?)
-            };
+            let role = role(&mut connection).await?;
             Ok::<_, sqlx::Error>((connection, role))
         };
         match timeout(ANSWER_WAIT, asked).await {
@@ -262,10 +267,13 @@ impl Probe<'_> {
     }
 }
 
-/// Whether the host can only be read.
-pub async fn is_standby(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+/// What the host says that it is.
+pub async fn role(connection: &mut PgConnection) -> Result<Role, sqlx::Error> {
     let asked = "SELECT pg_is_in_recovery() AS is_standby";
-    sqlx::query(asked).fetch_one(connection).await?.try_get("is_standby")
+    if sqlx::query(asked).fetch_one(&mut *connection).await?.try_get("is_standby")? {
+        return Ok(Role::Standby);
+    }
+    Ok(Role::Primary(timeline(connection).await?))
 }
 
 /// The timeline into which a primary writes.
@@ -277,7 +285,7 @@ pub async fn timeline(connection: &mut PgConnection) -> Result<Timeline, sqlx::E
             Ok(Timeline::from_str_radix(&digits, 16).unwrap_or_default())
         }
         // An engine that speaks PostgreSQL, and has no WAL to name.
-        Err(sqlx::Error::Database(_)) => Ok(0),
+        Err(error) if code(&error).is_some_and(|it| NO_WAL.contains(&&*it)) => Ok(0),
         Err(error) => Err(error),
     }
 }
@@ -317,6 +325,17 @@ mod tests {
         assert_eq!(primary.judge(&[Role::Primary(1), Role::Silent], later), Change::GaveUp);
         assert_eq!(primary.judge(&[Role::Standby, Role::Primary(2)], later), Change::Nothing);
         assert!(primary.state().outdated.is_empty() && primary.state().at == 1);
+    }
+
+    #[test]
+    fn another_server_behind_the_same_name_is_the_primary_from_then_on() {
+        let primary = primary();
+        let now = Instant::now();
+        assert!(primary.accepts(Role::Primary(1)) && !primary.accepts(Role::Standby));
+        assert_eq!(primary.judge(&[Role::Primary(2), Role::Standby], now), Change::Moved(0));
+        assert_eq!(primary.judge(&[Role::Primary(2), Role::Standby], now), Change::Nothing);
+        assert!(!primary.accepts(Role::Primary(1)), "what connects to the old one is refused");
+        assert!(primary.accepts(Role::Primary(2)));
     }
 
     #[test]

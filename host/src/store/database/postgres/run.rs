@@ -20,7 +20,7 @@ use super::text;
 use super::tx::{Open, begin};
 use crate::store::error::DriverError;
 
-/// How often a statement that is a transaction by itself is run where others are in its way.
+/// Tries of a statement that is a transaction by itself, after deadlocks and serialization failures.
 const TRIES: usize = 5;
 
 /// What runs a statement.

@@ -18,7 +18,7 @@ const TABLE: &str = "_sqlx_migrations";
 /// How long a try waits for each lock, while all who want the same table, and all who want to write, wait behind it. This is
 /// less than PostgreSQL's `deadlock_timeout` of 1 s: in a deadlock with a reader the migration gives way.
 const LOCK_WAIT: Duration = Duration::from_millis(500);
-/// How long a statement of a migration may work while other nodes live: those nodes write nothing meanwhile.
+/// How long migrations may work while other nodes live: those nodes write nothing meanwhile.
 const WORK_TIME: Duration = Duration::from_secs(10);
 /// The SQLSTATEs after which a migration is tried again: `lock_not_available`, `deadlock_detected` and
 /// `serialization_failure`.
@@ -97,7 +97,7 @@ pub fn pending<'a>(
             Some(own) if *own.checksum != *it.checksum => {
                 return Err(MigrateError::VersionMismatch(it.version).into());
             }
-            // A migration with an earlier number than this program's newest is of no later version.
+            // An unknown migration with a lower number than this program's newest comes from another branch.
             None if it.version < newest || needed(it.version, &it.description) > newest => {
                 return Err(StoreError::Newer { migration: it.version });
             }
@@ -165,10 +165,14 @@ async fn run_once(connection: &mut PgConnection, pending: &[&Migration]) -> Resu
     // Nobody else writes until the end: no node that could not work with the new tables registers or renews, and no writer
     // holds a table that a migration waits for.
     sqlx::query(ALONE).execute(&mut *tx).await.map_err(failed)?;
-    if refuse_beside_others(&mut tx, pending).await? > 0 {
-        bound(&mut tx, "statement_timeout", WORK_TIME).await?;
-    }
+    let is_alone = refuse_beside_others(&mut tx, pending).await? == 0;
+    let begun = Instant::now();
     for migration in pending {
+        if !is_alone {
+            // PostgreSQL times each statement: those of the next migration get what is left, and 0 would be no bound.
+            let left = WORK_TIME.saturating_sub(begun.elapsed()).max(Duration::from_millis(1));
+            bound(&mut tx, "statement_timeout", left).await?;
+        }
         tx.apply(TABLE, migration).await?;
     }
     tx.commit().await.map_err(failed)
