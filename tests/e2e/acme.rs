@@ -277,6 +277,25 @@ async fn a_ca_that_is_down_leaves_the_old_certificate_and_the_log_says_so() {
 }
 
 #[tokio::test]
+async fn a_move_to_another_ca_is_tried_until_that_ca_has_issued() {
+    let Some(first) = Authority::start(YEAR_S).await else { return };
+    let mut server = Server::start(first.launch());
+    let (root, https) = (first.root().await, address(&server, "https"));
+    until_async("a certificate", SOON, || shown(&https, &root, HOST)).await;
+
+    let Some(second) = Authority::start(YEAR_S).await else { return };
+    second.dns.remove_all(HOST);
+    server.restart_as(second.launch());
+    let failed = logged(&server, "no new certificate");
+    let error = failed["error"].as_str().expect("why");
+    assert!(error.contains("cannot see that the names"), "an account is open there: {error}");
+    second.dns.ip(HOST, IpAddr::V4(Ipv4Addr::LOCALHOST));
+    server.restart_as(second.launch());
+    let (root, https) = (second.root().await, address(&server, "https"));
+    until_async("a certificate of the other one", SOON, || shown(&https, &root, HOST)).await;
+}
+
+#[tokio::test]
 async fn names_are_proven_in_a_handshake_that_nobody_else_gets() {
     let Some(authority) = Authority::start(YEAR_S).await else { return };
     let launch = authority.launch().with("acme", "challenge", "tls-alpn-01");

@@ -37,7 +37,7 @@ pub(super) struct AcmeClient {
     pub settings: Acme,
     /// The names in the certificate.
     pub names: Vec<String>,
-    /// That of the server.
+    /// The server's data directory.
     pub data: DataDir,
     pub http: reqwest::Client,
     pub challenges: Challenges,
@@ -80,7 +80,7 @@ impl AcmeClient {
             order.finalize_csr(signing_request(&self.names, &key)?.der()).await?;
         }
         let chain = order.poll_certificate(&POLLING).await?;
-        let issued = Issued::keep(&self.data, &chain, &key)?;
+        let issued = Issued::keep(&self.data, &self.settings.directory, (&chain, &key))?;
         self.forget(ORDER)?;
         if issued.covers(&self.names) {
             Ok(issued)
@@ -106,12 +106,6 @@ impl AcmeClient {
             Err(Error::Unsupported(_)) => Ok(None),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Whether the certificate that is kept came from another CA than the one of the settings.
-    pub fn has_moved(&self) -> Result<bool, AcmeError> {
-        let account = self.kept(ACCOUNT)?;
-        Ok(account.is_some_and(|it| it["directory"] != self.settings.directory.as_str()))
     }
 
     /// The account at this CA, opened where there is none.

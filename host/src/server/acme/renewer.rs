@@ -112,6 +112,9 @@ impl Renewer {
     async fn step(&mut self) -> Duration {
         let reason = match self.due().await {
             Due::At(moment) => {
+                // No order is due, so none that failed is left to be told of.
+                self.failures = 0;
+                self.trouble.tell(None);
                 return self.clock.now().until(moment).clamp(MIN_PAUSE, LOOK_INTERVAL);
             }
             Due::Now(reason) => reason,
@@ -171,7 +174,7 @@ impl Renewer {
         if !issued.covers(&self.client.names) {
             return Due::Now("the names have changed");
         }
-        if self.client.has_moved().unwrap_or(false) {
+        if issued.is_of_another_ca(&self.client.settings.directory) {
             return Due::Now("acme.directory has changed");
         }
         let now = self.clock.now();

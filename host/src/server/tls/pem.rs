@@ -1,4 +1,4 @@
-//! A certificate and its key, read from two PEM files.
+//! A certificate and its key, read from two PEM files or from one that holds both.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -182,6 +182,12 @@ impl Files {
     /// What is in a file that holds both.
     pub fn of_one(text: &[u8]) -> Self {
         Self { certificate: text.to_vec(), private_key: text.to_vec() }
+    }
+
+    /// That of the certificate's file.
+    pub fn first_line(&self) -> Option<&str> {
+        let line = self.certificate.split(|it| *it == b'\n').next()?;
+        std::str::from_utf8(line).ok()
     }
 
     pub fn digest(&self) -> Digest {

@@ -114,7 +114,10 @@ fn what_a_ca_issues_takes_the_place_of_the_self_signed_certificate() {
     let key = KeyPair::generate().expect("a key");
     let params = CertificateParams::new(["localhost".to_owned()]).expect("a name");
     let chain = params.self_signed(&key).expect("a certificate").pem();
-    let issued = Issued::keep(&data, &chain, &key.serialize_pem()).expect("kept");
+    let ca = "https://ca.example.net/directory";
+    let issued = Issued::keep(&data, ca, (&chain, &key.serialize_pem())).expect("kept");
+    assert!(issued.is_of_another_ca("https://other.example.net/directory"));
+    assert!(!issued.is_of_another_ca(ca));
     assert!(issued.covers(&["localhost".to_owned()]));
     assert!(!issued.covers(&["localhost".to_owned(), "mail.example.net".to_owned()]));
     assert!(certificates.reload_if_changed().is_some_and(|it| it.is_ok()));
@@ -126,10 +129,16 @@ fn what_a_ca_issues_takes_the_place_of_the_self_signed_certificate() {
     assert!(own.is_none(), "without [acme] it is not shown");
 
     let other = KeyPair::generate().expect("a key").serialize_pem();
-    assert!(Issued::keep(&data, &chain, &other).is_err(), "the key is another one's");
+    assert!(Issued::keep(&data, ca, (&chain, &other)).is_err(), "the key is another one's");
     assert_eq!(Issued::read(&data).expect("read"), Some(issued));
+    let path = Issued::path(&data).expect("a path");
+    let text = std::fs::read_to_string(&path).expect("readable");
+    let (_, without_its_ca) = text.split_once('\n').expect("lines");
+    std::fs::write(&path, without_its_ca).expect("written");
+    let of_before = Issued::read(&data).expect("readable").expect("one");
+    assert!(!of_before.is_of_another_ca(ca), "a file that notes no CA is no reason to order");
 
-    std::fs::remove_file(Issued::path(&data).expect("a path")).expect("removed");
+    std::fs::remove_file(path).expect("removed");
     assert!(certificates.reload_if_changed().is_none() && certificates.reload().is_ok());
     assert_ne!(shown(&certificates), stand_in, "nothing stands in for it any more");
 }
