@@ -186,6 +186,13 @@ async fn metrics(server: &Server) -> String {
     answer.text().await.expect("a text")
 }
 
+/// What the health check of the certificate finds.
+fn certificate_check(server: &Server) -> Value {
+    let doctor = server.cli_as("", &server.data_dir(), &["doctor", "--json"]);
+    let report: Value = serde_json::from_slice(&doctor.stdout).expect("findings");
+    finding(&report, "certificate").clone()
+}
+
 #[tokio::test]
 async fn a_certificate_is_issued_shown_at_all_ports_and_kept_over_a_restart() {
     let Some(mut authority) = Authority::start(YEAR_S).await else { return };
@@ -258,9 +265,7 @@ async fn a_ca_that_is_down_leaves_the_old_certificate_and_the_log_says_so() {
     assert_eq!(line["level"], "ERROR");
     let error = line["error"].as_str().expect("why");
     assert!(error.contains("cannot be reached"), "{error}");
-    let doctor = server.cli_as("", &server.data_dir(), &["doctor", "--json"]);
-    let report: Value = serde_json::from_slice(&doctor.stdout).expect("findings");
-    let found = finding(&report, "certificate");
+    let found = certificate_check(&server);
     assert_eq!(found["state"], "warning", "{found}");
     assert!(found["what"].as_str().is_some_and(|it| it.contains(error)), "{found}");
     assert!(metrics(&server).await.contains("waxwing_acme_orders_total{outcome=\"failed\"} 1"));
@@ -274,6 +279,24 @@ async fn a_ca_that_is_down_leaves_the_old_certificate_and_the_log_says_so() {
     server.signal("HUP");
     until_async("both names have one", SOON, || shown(&https, &root, SECOND)).await;
     assert!(shown(&https, &root, HOST).await.is_some());
+}
+
+#[tokio::test]
+async fn a_server_that_never_got_a_certificate_says_so() {
+    let Some(mut authority) = Authority::start(YEAR_S).await else { return };
+    authority.stop();
+    let server = Server::start(authority.launch());
+    logged(&server, "no new certificate");
+    let found = certificate_check(&server);
+    assert_eq!(found["state"], "failing", "{found}");
+    assert!(found["what"].as_str().is_some_and(|it| it.contains("self-signed")), "{found}");
+    assert!(metrics(&server).await.contains("waxwing_tls_certificate_expires_seconds 0"));
+
+    authority.run();
+    server.signal("HUP");
+    let (root, https) = (authority.root().await, address(&server, "https"));
+    until_async("a certificate", SOON, || shown(&https, &root, HOST)).await;
+    until("the check passes", SOON, || (certificate_check(&server)["state"] == "ok").then_some(()));
 }
 
 #[tokio::test]

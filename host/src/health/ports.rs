@@ -26,6 +26,8 @@ const RENEW: &str = "Renew it, and put it where [smtp] certificate and private_k
                      restart.";
 const ORDER: &str = "Read in the log why no new one comes (`no new certificate`), remove the reason, and send SIGHUP to the \
                      server: it orders one at once.";
+const STAND_IN: &str =
+    "No CA has issued a certificate yet: the ports show a self-signed one, which clients refuse.";
 
 /// Whether every port of the server takes connections.
 pub async fn listeners(world: &World) -> Verdict {
@@ -75,11 +77,15 @@ fn certificate_verdict(seen: CertificateView, now: Timestamp, hostname: &str) ->
         CertificateView::NotNeeded => {
             return Verdict::ok("No port of this server needs one: SMTP and HTTPS are off.");
         }
-        CertificateView::MadeAtStart => {
-            return Verdict::not_checked("The server makes one of its own when it starts.");
+        CertificateView::NotYet(origin) => return Verdict::not_checked(origin),
+        CertificateView::StandIn(None) => {
+            return Verdict::warning(
+                STAND_IN,
+                "The server orders one now: look again in some minutes.",
+            );
         }
-        CertificateView::OrderedAtStart => {
-            return Verdict::not_checked("The server orders one at a CA when it runs.");
+        CertificateView::StandIn(Some(reason)) => {
+            return Verdict::failing(format!("{STAND_IN} None could be ordered: {reason}."), ORDER);
         }
         CertificateView::Faulty(reasons) => return Verdict::failing(reasons, RENEW),
         CertificateView::Loaded { ends, naming, renewal } => (ends, naming, renewal),
@@ -102,7 +108,7 @@ fn certificate_verdict(seen: CertificateView, now: Timestamp, hostname: &str) ->
         Renewal::ByOrder(Some(reason)) => {
             (format!("{seen} No new one could be ordered: {reason}."), ORDER, true)
         }
-        // Of a short life the server renews it in the last days, and in time.
+        // A short-lived certificate is renewed in its last days; that is no warning.
         Renewal::ByOrder(None) => (seen, ORDER, left.is_zero()),
     };
     if needs_somebody && left < CERTIFICATE_LATE {
@@ -249,8 +255,20 @@ mod tests {
         assert_eq!((warned.what.as_str(), warned.todo.as_deref()), (why, Some(ORDER)));
         let other = seen(NOW.after(day * 60), Naming::OtherHosts, None);
         assert!(other.todo.is_some_and(|it| it.contains("[acme] domains")));
-        let ordered = certificate_verdict(CertificateView::OrderedAtStart, NOW, "h");
+        let ordered = certificate_verdict(CertificateView::NotYet("Later."), NOW, "h");
         assert_eq!(ordered.state, State::NotChecked, "no server runs that could order it");
+    }
+
+    #[test]
+    fn a_self_signed_certificate_is_never_taken_for_the_one_of_a_ca() {
+        let seen = |trouble: Option<&str>| {
+            let view = CertificateView::StandIn(trouble.map(str::to_owned));
+            certificate_verdict(view, NOW, "mail.example.net")
+        };
+        assert_eq!(seen(None).state, State::Warning, "the first order is under way");
+        let failed = seen(Some("the CA is down. The server tries again at noon"));
+        assert_eq!(failed.state, State::Failing, "{failed:?}");
+        assert!(failed.what.contains("self-signed") && failed.what.contains("is down"));
     }
 
     #[tokio::test]

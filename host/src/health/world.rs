@@ -85,10 +85,10 @@ pub enum CertificateView {
     },
     /// Its files cannot be used.
     Faulty(String),
-    /// The server makes its own when it starts.
-    MadeAtStart,
-    /// The server orders one at a CA when it runs.
-    OrderedAtStart,
+    /// A self-signed one is shown until a CA has issued one; why the last order brought none.
+    StandIn(Option<String>),
+    /// There is none before the server runs; where it comes from then.
+    NotYet(&'static str),
 }
 
 /// Who sees to it that a new certificate is there in time.

@@ -60,13 +60,16 @@ pub fn running(config: &Config, parts: Parts) -> Result<Health, DeliverySetupErr
     let server = ServerView::Running(Box::new(live));
     let egress = Tell::new(move || egress(&admission.routes.load()));
     let (hostname, is_named) = host(config);
-    let certificate = Tell::new(move || match &certificates {
-        None => CertificateView::NotNeeded,
-        Some(live) => CertificateView::Loaded {
-            ends: live.expires_at(),
+    let certificate = Tell::new(move || {
+        let Some(live) = &certificates else { return CertificateView::NotNeeded };
+        let Some(ends) = live.expires_at() else {
+            return CertificateView::StandIn(orders.as_ref().and_then(Trouble::told));
+        };
+        CertificateView::Loaded {
+            ends,
             naming: naming(is_named, live.names(&hostname)),
             renewal: orders.as_ref().map_or(Renewal::ByHand, |it| Renewal::ByOrder(it.told())),
-        },
+        }
     });
     world(config, clock, egress, certificate, server).map(Health::new)
 }
@@ -94,8 +97,10 @@ pub fn offline(config: &Config) -> Result<Health, StartError> {
         let is_ordered = settings.acme.enabled;
         match tls::look((&settings.smtp, &settings.acme), &data, &hostname) {
             // What a CA has issued and cannot be used is ordered anew.
-            None | Some(Err(_)) if is_ordered => CertificateView::OrderedAtStart,
-            None => CertificateView::MadeAtStart,
+            None | Some(Err(_)) if is_ordered => {
+                CertificateView::NotYet("The server orders one at a CA when it runs.")
+            }
+            None => CertificateView::NotYet("The server makes one of its own when it starts."),
             Some(Ok((ends, names))) => CertificateView::Loaded {
                 ends,
                 naming: naming(is_named, names),

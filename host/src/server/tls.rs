@@ -40,7 +40,7 @@ pub use watch::Watch;
 pub struct Certificates {
     /// What a CA issues by ACME; the others stand in until it is there.
     issued: Option<Pair>,
-    /// From then on nothing stands in for it any more, also where its file is removed.
+    /// Once set, this process never shows the self-signed certificate again.
     issued_is_live: AtomicBool,
     pair: Pair,
     self_signed: Option<SelfSignedCertificate>,
@@ -137,10 +137,11 @@ impl Certificates {
         self_signed.map(SelfSignedCertificate::ca_file)
     }
 
-    /// When the live certificate ends.
+    /// When the live certificate ends; none while a self-signed one stands in for one that no CA has issued yet.
     #[must_use]
-    pub fn expires_at(&self) -> Timestamp {
-        self.live.0.load().expires_at
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        let stands_in = self.issued.is_some() && !self.issued_is_live.load(Ordering::Relaxed);
+        (!stands_in).then(|| self.live.0.load().expires_at)
     }
 
     /// Whether clients that connect to that host accept the live certificate as its own.
@@ -202,7 +203,7 @@ impl Certificates {
     fn report(&self) {
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
         metrics::gauge!("waxwing_tls_certificate_expires_seconds")
-            .set((self.expires_at().millis() / 1_000) as f64);
+            .set(self.expires_at().map_or(0, |it| it.millis() / 1_000) as f64);
         if self.pair.key_is_exposed() {
             let key = &self.pair.private_key;
             tracing::warn!("{key} can be read by every user of this machine; chmod o-r it");

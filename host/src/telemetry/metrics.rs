@@ -63,7 +63,7 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
         "waxwing_tls_certificate_expires_seconds",
         Gauge,
         "",
-        "When the live TLS certificate expires, Unix time",
+        "When the live TLS certificate expires, Unix time; 0 while no certificate authority has issued the first one",
     ),
     (
         "waxwing_acme_orders_total",

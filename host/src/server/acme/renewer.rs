@@ -154,11 +154,12 @@ impl Renewer {
         count("failed");
         self.failures = self.failures.saturating_add(1);
         let (now, until) = (self.clock.now(), self.certificates.expires_at());
-        let pause = retry_pause(self.failures, now.until(until), Chance::random());
+        let left = until.map_or(Duration::ZERO, |it| now.until(it));
+        let pause = retry_pause(self.failures, left, Chance::random());
         let again = now.after(pause);
         self.trouble.tell(Some(format!("{error}. The server tries again at {again}")));
         tracing::error!(
-            %error, %until, next_attempt = %again, failures = self.failures,
+            %error, until = until.map(tracing::field::display), next_attempt = %again, failures = self.failures,
             "no new certificate; the one that is shown stays (SIGHUP tries again at once)"
         );
         pause

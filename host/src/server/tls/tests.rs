@@ -65,7 +65,7 @@ fn a_certificate_tells_when_it_ends_and_which_hosts_it_names() {
     let (data, acme) = (DataDir::unopened_at(given.directory.path()), Acme::default());
     let look_at = |smtp: &Smtp| look((smtp, &acme), &data, "localhost");
     let seen = look_at(&given.smtp).expect("named").expect("usable");
-    assert_eq!(seen, (live.expires_at(), true));
+    assert_eq!(seen, (live.expires_at().expect("its end"), true));
     std::fs::write(given.private_key(), "no key").expect("written");
     let faults = look_at(&given.smtp).expect("named").expect_err("unusable");
     assert_eq!(faults.len(), 1);

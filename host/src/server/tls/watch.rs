@@ -97,8 +97,11 @@ impl Watch {
         match outcome {
             Ok(()) => {
                 self.warned_on = None;
-                let until = self.certificates.expires_at();
-                tracing::info!(%until, "the TLS certificate was loaded; the next handshake shows it");
+                let until = self.certificates.expires_at().map(tracing::field::display);
+                tracing::info!(
+                    until,
+                    "the TLS certificate was loaded; the next handshake shows it"
+                );
             }
             Err(error) => {
                 tracing::error!(%error, "the new TLS certificate is refused; the old one stays");
@@ -108,7 +111,8 @@ impl Watch {
 
     /// Once a day.
     fn warn_of_the_end(&mut self) {
-        let (now, until) = (self.certificates.clock.now(), self.certificates.expires_at());
+        let Some(until) = self.certificates.expires_at() else { return };
+        let now = self.certificates.clock.now();
         if now.until(until) < WARNED_BEFORE_END && self.warned_on != Some(now.day()) {
             self.warned_on = Some(now.day());
             tracing::warn!(%until, "the TLS certificate expires soon, or has expired: renew it");

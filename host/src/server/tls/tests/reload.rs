@@ -108,6 +108,7 @@ fn what_a_ca_issues_takes_the_place_of_the_self_signed_certificate() {
     let certificates = open();
     let stand_in = shown(&certificates);
     assert_eq!(certificates.ca_file(), None, "nobody is to trust it");
+    assert_eq!(certificates.expires_at(), None, "its end is not that of the certificate");
     let kept = || look((&smtp, &acme), &data, "localhost");
     assert!(kept().is_none(), "no CA has issued one");
 
@@ -124,7 +125,7 @@ fn what_a_ca_issues_takes_the_place_of_the_self_signed_certificate() {
     assert_ne!(shown(&certificates), stand_in);
     assert_eq!(shown(&open()), shown(&certificates), "a restart shows it, too");
     let seen = kept().expect("issued").expect("usable");
-    assert_eq!(seen, (certificates.expires_at(), true));
+    assert_eq!(seen, (certificates.expires_at().expect("issued"), true));
     let own = look((&smtp, &Acme::default()), &data, "localhost");
     assert!(own.is_none(), "without [acme] it is not shown");
 
