@@ -236,6 +236,29 @@ async fn a_certificate_that_ends_tomorrow_fails_its_check() {
 }
 
 #[tokio::test]
+async fn certificate_files_that_break_while_the_server_runs_fail_their_check() {
+    let (home, own) = (tempfile::tempdir().expect("a folder"), Server::dev());
+    let [certificate, key] = ["cert.pem", "key.pem"].map(|name| {
+        let file = home.path().join(name);
+        std::fs::copy(own.data_dir().join("tls").join(name), &file).expect("copied");
+        file.display().to_string()
+    });
+    let launch = Launch::dev().with("smtp", "certificate", &certificate);
+    let server = Server::start(launch.with("smtp", "private_key", &key));
+    let found = finding(&checked(&server).await, "certificate").clone();
+    assert_eq!(found["state"], "ok", "{found}");
+    std::fs::write(&certificate, "half of it").expect("written");
+    server.signal("HUP");
+    until("the files are refused", SOON, || {
+        server.log().contains("the new TLS certificate is refused").then_some(())
+    });
+    let found = finding(&checked(&server).await, "certificate").clone();
+    assert_eq!(found["state"], "failing", "{found}");
+    let what = found["what"].as_str().expect("what is seen");
+    assert!(what.contains(&certificate) && what.contains("the next start fails"), "{found}");
+}
+
+#[tokio::test]
 async fn without_a_server_doctor_makes_the_checks_that_need_none() {
     let dns = names().await;
     dns.ip(LISTED, Ipv4Addr::new(127, 0, 0, 4).into());

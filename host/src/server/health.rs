@@ -62,6 +62,12 @@ pub fn running(config: &Config, parts: Parts) -> Result<Health, DeliverySetupErr
     let (hostname, is_named) = host(config);
     let certificate = Tell::new(move || {
         let Some(live) = &certificates else { return CertificateView::NotNeeded };
+        // What a CA has issued and cannot be used is ordered anew.
+        if let (Some(fault), None) = (live.fault(), &orders) {
+            return CertificateView::Faulty(format!(
+                "{fault}. The certificate of before is shown until the server stops; the next start fails."
+            ));
+        }
         let Some(ends) = live.expires_at() else {
             return CertificateView::StandIn(orders.as_ref().and_then(Trouble::told));
         };

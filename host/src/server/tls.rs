@@ -13,7 +13,7 @@ mod x509;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 use rustls::ServerConfig;
@@ -45,10 +45,17 @@ pub struct Certificates {
     pair: Pair,
     self_signed: Option<SelfSignedCertificate>,
     live: Arc<Live>,
-    /// What was read last, whether it could be used or not.
-    seen: Mutex<Digest>,
+    seen: Mutex<Seen>,
     config: Arc<ServerConfig>,
     clock: Clock,
+}
+
+/// What was read last.
+#[derive(Debug)]
+struct Seen {
+    digest: Digest,
+    /// Why it could not be used.
+    fault: Option<String>,
 }
 
 /// What the next handshake shows.
@@ -117,7 +124,7 @@ impl Certificates {
         };
         let live = Arc::new(Live(ArcSwap::from_pointee(loaded)));
         let config = Arc::new(server_config(Arc::clone(&live))?);
-        let seen = Mutex::new(files.digest());
+        let seen = Mutex::new(Seen { digest: files.digest(), fault: None });
         let certificates =
             Self { issued, issued_is_live, pair, self_signed, live, seen, config, clock };
         certificates.report();
@@ -150,12 +157,19 @@ impl Certificates {
         self.live.0.load().names(host)
     }
 
-    /// Loads the files again; the next handshake shows what is in them.
+    /// Why the files, as they were read last, cannot be used; what was live before them is live.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        self.seen().fault.clone()
+    }
+
+    /// Loads the files again; the next handshake shows what is in them. None where the live certificate stays because its
+    /// file is gone.
     ///
     /// # Errors
     /// They cannot be used. What was live stays live.
-    pub fn reload(&self) -> Result<(), CertificateError> {
-        self.look_again(None).unwrap_or(Ok(()))
+    pub fn reload(&self) -> Option<Result<(), CertificateError>> {
+        self.look_again(None)
     }
 
     /// As [`Certificates::reload`], but only if the files are not those of the last time.
@@ -163,7 +177,7 @@ impl Certificates {
     /// # Errors
     /// As there; the same files are complained about once.
     pub fn reload_if_changed(&self) -> Option<Result<(), CertificateError>> {
-        let seen = *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.seen().digest;
         self.look_again(Some(seen))
     }
 
@@ -180,14 +194,19 @@ impl Certificates {
         if seen == Some(digest) {
             return None;
         }
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = digest;
         let loaded = read.and_then(|(pair, files)| Ok((pair, pair.load(&files)?)));
+        let fault = loaded.as_ref().err().map(ToString::to_string);
+        *self.seen() = Seen { digest, fault };
         Some(loaded.map(|(pair, loaded)| {
             let is_issued = pair.certificate.setting == Setting::Issued;
             self.issued_is_live.store(is_issued, Ordering::Relaxed);
             self.live.0.store(Arc::new(loaded));
             self.report();
         }))
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read(&self) -> Result<(&Pair, Files), CertificateError> {

@@ -145,7 +145,7 @@ impl Renewer {
     async fn show(&self) {
         let certificates = Arc::clone(&self.certificates);
         let shown = tokio::task::spawn_blocking(move || certificates.reload());
-        if let Ok(Err(error)) = shown.await {
+        if let Ok(Some(Err(error))) = shown.await {
             tracing::error!(%error, "the certificate of the CA cannot be shown; the old one stays");
         }
     }

@@ -64,7 +64,7 @@ impl Watch {
             };
             let certificates = Arc::clone(&self.certificates);
             let read = tokio::task::spawn_blocking(move || match cause {
-                Cause::HangUp => Some(certificates.reload()),
+                Cause::HangUp => certificates.reload(),
                 Cause::Changed | Cause::Look => certificates.reload_if_changed(),
             });
             if let Ok(Some(outcome)) = read.await {

@@ -29,12 +29,16 @@ fn a_broken_pair_is_refused_once_and_the_old_one_stays() {
     let refused = certificates.reload_if_changed().expect("changed").expect_err("broken");
     assert!(matches!(refused, CertificateError::Garbled { .. }), "{refused}");
     assert_eq!(shown(&certificates), old);
+    assert_eq!(certificates.fault(), Some(refused.to_string()));
     assert!(certificates.reload_if_changed().is_none(), "said once");
-    assert!(certificates.reload().is_err(), "an order is answered each time");
+    assert!(certificates.reload().is_some_and(|it| it.is_err()), "an order is answered each time");
     std::fs::remove_file(given.certificate()).expect("removed");
     let missing = certificates.reload_if_changed().expect("changed").expect_err("missing");
     assert!(matches!(missing, CertificateError::Missing(_)), "{missing}");
     assert_eq!(shown(&certificates), old);
+    write_pair(given.directory.path());
+    assert!(certificates.reload_if_changed().is_some_and(|it| it.is_ok()));
+    assert_eq!(certificates.fault(), None, "a usable pair is in its place");
 }
 
 #[test]
@@ -140,6 +144,7 @@ fn what_a_ca_issues_takes_the_place_of_the_self_signed_certificate() {
     assert!(!of_before.is_of_another_ca(ca), "a file that notes no CA is no reason to order");
 
     std::fs::remove_file(path).expect("removed");
-    assert!(certificates.reload_if_changed().is_none() && certificates.reload().is_ok());
+    assert!(certificates.reload_if_changed().is_none());
+    assert!(certificates.reload().is_none(), "nothing was loaded, and nothing is said to be");
     assert_ne!(shown(&certificates), stand_in, "nothing stands in for it any more");
 }
