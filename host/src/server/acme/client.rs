@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use instant_acme::{
     Account, AuthorizationStatus, CertificateIdentifier, ChallengeType, Error, Identifier,
-    NewAccount, NewOrder, Order, OrderStatus, RetryPolicy,
+    NewAccount, NewOrder, Order, OrderStatus, Problem, RetryPolicy,
 };
 use rcgen::{CertificateParams, CertificateSigningRequest, DistinguishedName, KeyPair};
 use rustls::pki_types::Der;
@@ -29,6 +29,8 @@ const ORDER: &str = "order.json";
 /// How often, and for how long, the CA is asked what has become of an order.
 const POLLING: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
 /// RFC 8555 section 6.7.
+const ERRORS: &str = "urn:ietf:params:acme:error:";
+const TEMPORARY: [&str; 3] = ["badNonce", "rateLimited", "serverInternal"];
 const UNKNOWN_ACCOUNT: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
 
 /// The customer of a CA.
@@ -141,8 +143,8 @@ impl AcmeClient {
                         return Ok((order, kept.key));
                     }
                 }
-                Err(Error::Api(problem)) if problem.r#type.as_deref() != Some(UNKNOWN_ACCOUNT) => {
-                    tracing::info!(error = %problem, "the CA does not know the order of before any more; placing a new one");
+                Err(Error::Api(problem)) if ends_an_order(&problem) => {
+                    tracing::info!(error = %problem, "the CA does not go on with the order of before; placing a new one");
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -230,6 +232,15 @@ impl AcmeClient {
     }
 }
 
+/// Whether a CA that answers so has no use for the order that it was asked about. What passes is no reason to throw away an
+/// order and its key, and an unknown account is opened anew first.
+fn ends_an_order(problem: &Problem) -> bool {
+    let kind = problem.r#type.as_deref().unwrap_or_default();
+    let passes = problem.status.is_some_and(|it| it == 429 || it >= 500)
+        || TEMPORARY.contains(&kind.strip_prefix(ERRORS).unwrap_or_default());
+    !passes && kind != UNKNOWN_ACCOUNT
+}
+
 /// Why the CA has not seen the answers, name by name.
 async fn refusals(order: &mut Order) -> String {
     let mut reasons = Vec::new();
@@ -256,4 +267,30 @@ fn signing_request(names: &[String], key: &str) -> Result<CertificateSigningRequ
 
 fn moment(time: OffsetDateTime) -> Timestamp {
     Timestamp::from_millis(time.unix_timestamp() * 1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_or_broken_ca_leaves_an_order_and_its_key() {
+        let ends = |kind: &str, status: Option<u16>| {
+            let problem = json!({"type": format!("{ERRORS}{kind}"), "status": status});
+            ends_an_order(&serde_json::from_value(problem).expect("a problem"))
+        };
+        for (kind, status) in [
+            ("rateLimited", Some(429)),
+            ("rateLimited", None),
+            ("serverInternal", Some(500)),
+            ("malformed", Some(503)),
+            ("badNonce", Some(400)),
+            ("accountDoesNotExist", Some(400)),
+        ] {
+            assert!(!ends(kind, status), "{kind} {status:?}");
+        }
+        for (kind, status) in [("malformed", Some(404)), ("unauthorized", Some(403))] {
+            assert!(ends(kind, status), "{kind} {status:?}");
+        }
+    }
 }
