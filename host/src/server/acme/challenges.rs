@@ -39,6 +39,11 @@ impl Challenges {
         self.answers().certificates.get(name).cloned()
     }
 
+    #[must_use]
+    pub fn authorization(&self, token: &str) -> Option<String> {
+        self.answers().authorizations.get(token).cloned()
+    }
+
     /// The order is over.
     pub fn clear(&self) {
         *self.answers() = Answers::default();
@@ -55,8 +60,7 @@ pub fn router(challenges: Challenges) -> Router {
 }
 
 async fn answer(State(challenges): State<Challenges>, Path(token): Path<String>) -> Response {
-    let authorization = challenges.answers().authorizations.get(&token).cloned();
-    match authorization {
+    match challenges.authorization(&token) {
         Some(authorization) => {
             ([(CONTENT_TYPE, "application/octet-stream")], authorization).into_response()
         }

@@ -24,6 +24,8 @@ use crate::config::{Acme, Challenge};
 use crate::server::data_dir::DataDir;
 use crate::server::tls::Issued;
 
+/// An order with its proofs; programs that publish records take minutes.
+const MAX_ORDER_TIME: Duration = Duration::from_mins(15);
 const ACCOUNT: &str = "account.json";
 const ORDER: &str = "order.json";
 /// How often, and for how long, the CA is asked what has become of an order.
@@ -55,28 +57,37 @@ struct KeptOrder {
 }
 
 impl AcmeClient {
-    /// Orders a certificate, or goes on with an order of before, and keeps what comes.
+    /// Orders a certificate, or goes on with an order of before, and keeps what comes. Its answers are taken away again,
+    /// whatever comes of it.
     pub async fn order(&self) -> Result<Issued, AcmeError> {
-        match self.try_to_order().await {
+        let mut published = Vec::new();
+        let order = Box::pin(self.order_with_account(&mut published));
+        let ordered = tokio::time::timeout(MAX_ORDER_TIME, order).await;
+        self.clean_up(&published).await;
+        ordered.unwrap_or_else(|_| Err(AcmeError::Slow(MAX_ORDER_TIME.as_secs())))
+    }
+
+    async fn order_with_account(
+        &self,
+        published: &mut Vec<TxtRecord>,
+    ) -> Result<Issued, AcmeError> {
+        match self.try_to_order(published).await {
             // A CA that has lost its accounts, as a new one at the old address has.
             Err(AcmeError::Ca(Error::Api(problem)))
                 if problem.r#type.as_deref() == Some(UNKNOWN_ACCOUNT) =>
             {
                 self.forget(ACCOUNT)?;
-                self.try_to_order().await
+                self.try_to_order(published).await
             }
             outcome => outcome,
         }
     }
 
-    async fn try_to_order(&self) -> Result<Issued, AcmeError> {
+    async fn try_to_order(&self, published: &mut Vec<TxtRecord>) -> Result<Issued, AcmeError> {
         let account = self.account().await?;
         let (mut order, key) = self.order_under_way(&account).await?;
         if order.state().status == OrderStatus::Pending {
-            let mut published = Vec::new();
-            let proven = self.prove(&mut order, &mut published).await;
-            self.clean_up(&published).await;
-            proven?;
+            self.prove(&mut order, published).await?;
         }
         if order.state().status == OrderStatus::Ready {
             order.finalize_csr(signing_request(&self.names, &key)?.der()).await?;
@@ -272,6 +283,24 @@ fn moment(time: OffsetDateTime) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::acme::https_client;
+
+    #[tokio::test]
+    async fn an_order_that_fails_leaves_no_answers() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let unreachable = "https://127.0.0.1:1/directory".to_owned();
+        let settings = Acme { enabled: true, directory: unreachable, ..Acme::default() };
+        let client = AcmeClient {
+            http: https_client(&settings).expect("a client"),
+            settings,
+            names: vec!["mail.example.net".to_owned()],
+            data: DataDir::open(directory.path()).expect("a data directory"),
+            challenges: Challenges::default(),
+        };
+        client.challenges.put("token", "answer");
+        assert!(matches!(client.order().await, Err(AcmeError::Ca(_))));
+        assert_eq!(client.challenges.authorization("token"), None);
+    }
 
     #[test]
     fn a_busy_or_broken_ca_leaves_an_order_and_its_key() {

@@ -17,8 +17,6 @@ use crate::config::Config;
 use crate::server::data_dir::DataDir;
 use crate::server::tls::{Certificates, Hangups, Issued};
 
-/// An order with its proofs; programs that publish records take minutes.
-const MAX_ORDER_TIME: Duration = Duration::from_mins(15);
 /// The longest pause between two looks at the file: somebody may have removed it.
 const LOOK_INTERVAL: Duration = Duration::from_hours(1);
 const MIN_PAUSE: Duration = Duration::from_secs(1);
@@ -122,12 +120,7 @@ impl Renewer {
         let names = self.client.names.join(", ");
         let ca = self.client.settings.directory.clone();
         tracing::info!(names, ca, reason, "ordering a certificate");
-        let order = Box::pin(self.client.order());
-        let ordered = match tokio::time::timeout(MAX_ORDER_TIME, order).await {
-            Ok(ordered) => ordered,
-            Err(_) => Err(AcmeError::Slow(MAX_ORDER_TIME.as_secs())),
-        };
-        match ordered {
+        match self.client.order().await {
             Ok(issued) => {
                 count("issued");
                 self.failures = 0;
