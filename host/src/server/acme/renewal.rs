@@ -10,6 +10,9 @@ const FIRST_RETRY: Duration = Duration::from_mins(5);
 const LAST_RETRY_NEAR_THE_END: Duration = Duration::from_hours(1);
 const LAST_RETRY: Duration = Duration::from_hours(12);
 const NEAR_THE_END: Duration = Duration::from_hours(3 * 24);
+/// What a client makes of other pauses (RFC 9773 section 4.3.2).
+const MIN_ASK_PAUSE: Duration = Duration::from_mins(1);
+const MAX_ASK_PAUSE: Duration = Duration::from_hours(24);
 
 /// A time within which the CA suggests a renewal (RFC 9773 section 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +58,11 @@ pub(super) fn retry_pause(failures: u32, left: Duration, chance: Chance) -> Dura
     pause.saturating_sub(chance.of(pause / 4))
 }
 
+/// The pause until a CA is asked again for its suggestion, which wants so long a one.
+pub(super) fn ask_pause(wanted: Duration) -> Duration {
+    wanted.clamp(MIN_ASK_PAUSE, MAX_ASK_PAUSE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +90,16 @@ mod tests {
         assert!(window.moment(ALWAYS) > day(51) && window.moment(ALWAYS) <= day(52));
         let half = Chance(1 << 31);
         assert_eq!(window.moment(half), day(51));
+    }
+
+    #[test]
+    fn a_ca_is_asked_for_its_window_once_a_minute_at_most() {
+        let hours = Duration::from_hours;
+        for (wanted, pause) in
+            [(Duration::ZERO, Duration::from_mins(1)), (hours(6), hours(6)), (hours(500), DAY)]
+        {
+            assert_eq!(ask_pause(wanted), pause);
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::challenges::Challenges;
 use super::client::AcmeClient;
 use super::error::AcmeError;
-use super::renewal::{Chance, Window, at_two_thirds, retry_pause};
+use super::renewal::{Chance, Window, ask_pause, at_two_thirds, retry_pause};
 use super::trouble::Trouble;
 use super::{AcmeSetupError, https_client};
 use crate::clock::{Clock, Timestamp};
@@ -21,8 +21,7 @@ use crate::server::tls::{Certificates, Hangups, Issued};
 const LOOK_INTERVAL: Duration = Duration::from_hours(1);
 const MIN_PAUSE: Duration = Duration::from_secs(1);
 /// When a CA that suggests no time of renewal, or that did not answer, is asked again.
-const ASKED_AGAIN: Duration = Duration::from_hours(6);
-const ASKED_AGAIN_AT_LAST: Duration = Duration::from_hours(24);
+const ASK_PAUSE: Duration = Duration::from_hours(6);
 
 /// Keeps the certificate good.
 #[derive(Debug)]
@@ -188,10 +187,10 @@ impl Renewer {
 
     /// Asks the CA when to renew (ARI, RFC 9773). A CA that knows of no such suggestion leaves the plan.
     async fn ask(&self, plan: &mut Plan, now: Timestamp) {
-        plan.ask_at = now.after(ASKED_AGAIN);
+        plan.ask_at = now.after(ASK_PAUSE);
         match Box::pin(self.client.suggested_window(&plan.certificate)).await {
             Ok(Some((window, again))) => {
-                plan.ask_at = now.after(again.clamp(MIN_PAUSE, ASKED_AGAIN_AT_LAST));
+                plan.ask_at = now.after(ask_pause(again));
                 if plan.window != Some(window) {
                     plan.window = Some(window);
                     plan.renew_at = window.moment(Chance::random());
