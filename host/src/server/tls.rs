@@ -168,7 +168,7 @@ impl Certificates {
     ///
     /// # Errors
     /// They cannot be used. What was live stays live.
-    pub fn reload(&self) -> Option<Result<(), CertificateError>> {
+    fn reload(&self) -> Option<Result<(), CertificateError>> {
         self.look_again(None)
     }
 
@@ -176,7 +176,7 @@ impl Certificates {
     ///
     /// # Errors
     /// As there; the same files are complained about once.
-    pub fn reload_if_changed(&self) -> Option<Result<(), CertificateError>> {
+    fn reload_if_changed(&self) -> Option<Result<(), CertificateError>> {
         let seen = self.seen().digest;
         self.look_again(Some(seen))
     }

@@ -125,20 +125,10 @@ impl Renewer {
                 self.failures = 0;
                 self.trouble.tell(None);
                 tracing::info!(names, until = %issued.not_after, "the CA has issued a certificate");
-                self.show().await;
-                // A certificate that is due already would be ordered without an end.
+                // The watch of the files shows it. A certificate that is due already would be ordered without an end.
                 if matches!(self.due().await, Due::Now(_)) { LOOK_INTERVAL } else { MIN_PAUSE }
             }
             Err(error) => self.failed(&error),
-        }
-    }
-
-    /// The next handshake shows what was issued.
-    async fn show(&self) {
-        let certificates = Arc::clone(&self.certificates);
-        let shown = tokio::task::spawn_blocking(move || certificates.reload());
-        if let Ok(Some(Err(error))) = shown.await {
-            tracing::error!(%error, "the certificate of the CA cannot be shown; the old one stays");
         }
     }
 

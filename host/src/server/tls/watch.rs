@@ -18,10 +18,11 @@ use crate::server::directory;
 /// As long as files are being exchanged, they are not read.
 const SETTLE_TIME: Duration = Duration::from_millis(500);
 const MAX_CHANGES: u32 = 20;
-const EXPIRY_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+const LOOK_INTERVAL: Duration = Duration::from_secs(30);
 const WARNED_BEFORE_END: Duration = Duration::from_hours(24 * 14);
 
-/// Exchanges the certificate when its files change.
+/// Exchanges the certificate when its files change. Nobody else does: two that read and exchange at one time could leave the
+/// older one.
 #[derive(Debug)]
 pub struct Watch {
     certificates: Arc<Certificates>,
@@ -76,7 +77,7 @@ impl Watch {
     async fn next(&mut self) -> Cause {
         tokio::select! {
             () = self.hangups.next() => Cause::HangUp,
-            () = tokio::time::sleep(EXPIRY_CHECK_INTERVAL) => Cause::Look,
+            () = tokio::time::sleep(LOOK_INTERVAL) => Cause::Look,
             () = self.changed.notified() => {
                 self.settle().await;
                 Cause::Changed
