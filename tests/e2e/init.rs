@@ -114,6 +114,22 @@ async fn an_empty_machine_gets_a_configuration_and_sees_its_records() {
 }
 
 #[test]
+fn a_check_refuses_the_flags_that_it_would_not_heed() {
+    let home = tempfile::tempdir().expect("a directory");
+    let file = home.path().join("waxwing.toml");
+    for unheeded in [
+        &["--nameserver", "127.0.0.1"][..],
+        &["--data-dir", "/srv/waxwing"],
+        &["--smarthost", "smtp.example.com:587"],
+        &["--smarthost-user", "u"],
+        &["--agree-to-terms"],
+    ] {
+        let said = fails(&init(&file, &[&["--check"][..], unheeded].concat()));
+        assert!(said.contains("cannot be used with") && said.contains(unheeded[0]), "{said}");
+    }
+}
+
+#[test]
 fn at_a_terminal_mistakes_are_asked_for_again_and_a_yes_comes_last() {
     let home = tempfile::tempdir().expect("a directory");
     let file = home.path().join("waxwing.toml");

@@ -42,7 +42,10 @@ pub struct Init {
     #[arg(long)]
     yes: bool,
     /// Write nothing: look the records of the configuration up in DNS, and say what is missing
-    #[arg(long, conflicts_with_all = ["hostname", "email", "route", "force"])]
+    #[arg(long, conflicts_with_all = [
+        "hostname", "email", "route", "smarthost", "smarthost_user", "smarthost_password_file", "data_dir",
+        "nameservers", "agree_to_terms", "force",
+    ])]
     check: bool,
     #[command(flatten)]
     output: Output,
