@@ -13,6 +13,7 @@ mod delivery;
 mod descriptors;
 pub(crate) mod directory;
 pub mod domain_checks;
+mod hangups;
 pub mod health;
 pub mod host_records;
 mod http;
@@ -42,6 +43,7 @@ pub mod zone_file;
 mod start;
 
 pub use check::check;
-pub use lifecycle::{Hangups, StopSignals, run};
+pub use hangups::Hangups;
+pub use lifecycle::{StopSignals, run};
 pub use start::{RunningServer, start};
 pub use start_error::StartError;

@@ -173,6 +173,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
                 "connection_limits",
                 "descriptors",
                 "directory",
+                "hangups",
                 "key_file",
                 "maintenance",
                 "resolvers",

@@ -1,40 +1,15 @@
 //! Signals: SIGINT (Ctrl-C), SIGTERM or a panic in a part of the server starts a graceful shutdown (drain); a second
 //! signal stops at once. SIGHUP reloads the configuration.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::io;
 
+use super::hangups::Hangups;
 use super::{RunningServer, service_manager};
 use crate::config::Config;
-#[cfg(unix)]
 use crate::management::acts::Act;
-#[cfg(unix)]
 use crate::store::{ActorId, AuditRow};
-
-/// The signals that reload the configuration. One that comes before somebody listens ends the process.
-#[derive(Debug)]
-pub struct Hangups(#[cfg(unix)] tokio::signal::unix::Signal);
-
-impl Hangups {
-    /// Notes SIGHUP from now on: a server that starts reloads its configuration as soon as it runs.
-    ///
-    /// # Errors
-    /// The signal handler cannot be installed.
-    #[cfg(unix)]
-    pub fn listen() -> io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        signal(SignalKind::hangup()).map(Self)
-    }
-
-    /// There is no SIGHUP on this system.
-    ///
-    /// # Errors
-    /// None.
-    #[cfg(not(unix))]
-    pub fn listen() -> io::Result<Self> {
-        Ok(Self())
-    }
-}
 
 /// The signals that stop the server: SIGINT and SIGTERM. One that comes before somebody listens ends the process at once.
 #[derive(Debug)]
@@ -98,7 +73,7 @@ pub async fn run<E: fmt::Display>(
         stop = stops.next() => stop?,
         // A server that lost a part still looks alive, so it exits and lets its supervisor restart it.
         () = broken.cancelled() => {}
-        never = reload(&running, hangups, configuration) => never?,
+        never = reload(&running, hangups, configuration) => match never {},
     }
     service_manager::stopping();
     tokio::select! {
@@ -114,13 +89,13 @@ pub async fn run<E: fmt::Display>(
 }
 
 /// Reloads the configuration on each SIGHUP. A faulty configuration is logged and changes nothing.
-#[cfg(unix)]
 async fn reload<E: fmt::Display>(
     running: &RunningServer,
-    Hangups(mut hangups): Hangups,
+    mut hangups: Hangups,
     configuration: impl Fn() -> Result<Config, E>,
-) -> io::Result<()> {
-    while hangups.recv().await.is_some() {
+) -> Infallible {
+    loop {
+        hangups.next().await;
         service_manager::reloading();
         match configuration() {
             Ok(config) => {
@@ -134,11 +109,9 @@ async fn reload<E: fmt::Display>(
         }
         service_manager::ready();
     }
-    std::future::pending().await
 }
 
 /// Writes down what a signal had the server do: nobody knows who has sent it.
-#[cfg(unix)]
 async fn record(running: &RunningServer, act: Act) {
     let row = AuditRow {
         at: running.clock.now(),
@@ -151,13 +124,4 @@ async fn record(running: &RunningServer, act: Act) {
         ip: None,
     };
     running.store.record_made_change(&row).await;
-}
-
-#[cfg(not(unix))]
-async fn reload<E: fmt::Display>(
-    _running: &RunningServer,
-    _hangups: Hangups,
-    _configuration: impl Fn() -> Result<Config, E>,
-) -> io::Result<()> {
-    std::future::pending().await
 }

@@ -2,7 +2,6 @@
 //! can, and sessions live on over an exchange.
 
 mod error;
-mod hangups;
 mod issued;
 mod pem;
 mod provider;
@@ -30,7 +29,6 @@ use provider::provider;
 use self_signed::SelfSignedCertificate;
 
 pub use error::CertificateError;
-pub use hangups::Hangups;
 pub use issued::Issued;
 pub use setting::{File, Setting};
 pub use watch::Watch;

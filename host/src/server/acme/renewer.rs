@@ -15,7 +15,8 @@ use super::{AcmeSetupError, https_client};
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
 use crate::server::data_dir::DataDir;
-use crate::server::tls::{Certificates, Hangups, Issued};
+use crate::server::hangups::Hangups;
+use crate::server::tls::{Certificates, Issued};
 
 /// The longest pause between two looks at the file: somebody may have removed it.
 const LOOK_INTERVAL: Duration = Duration::from_hours(1);
@@ -87,7 +88,7 @@ impl Renewer {
             certificates,
             clock: clock.clone(),
             trouble: trouble.clone(),
-            hangups: Hangups::new().map_err(AcmeSetupError::Signals)?,
+            hangups: Hangups::listen().map_err(AcmeSetupError::Signals)?,
             plan: None,
             failures: 0,
         }))

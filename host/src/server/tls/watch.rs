@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::Certificates;
 use super::error::CertificateError;
-use super::hangups::Hangups;
 use crate::server::directory;
+use crate::server::hangups::Hangups;
 
 /// As long as files are being exchanged, they are not read.
 const SETTLE_TIME: Duration = Duration::from_millis(500);
@@ -51,7 +51,7 @@ impl Watch {
         let watcher = watcher(&certificates, Arc::clone(&changed)).inspect_err(|error| {
             tracing::warn!(%error, "cannot watch the files of the TLS certificate; reading them every 30 s instead");
         });
-        let hangups = Hangups::new()?;
+        let hangups = Hangups::listen()?;
         Ok(Self { certificates, changed, hangups, warned_on: None, watcher: watcher.ok() })
     }
 
