@@ -26,7 +26,7 @@ pub struct Acme {
     pub directory: String,
     /// Whether you agree to the terms of service of the CA; no certificate is ordered without.
     pub terms_agreed: bool,
-    /// Where the CA reaches you.
+    /// Where the CA reaches you. It is told when the account there is opened; a later change is not.
     pub contact: Option<EmailAddress>,
     /// The names in the certificate; `smtp.hostname` where the list is empty.
     pub domains: Vec<DomainName>,
@@ -37,7 +37,7 @@ pub struct Acme {
     /// `http.listen` in any case. All other requests there are sent on to `http.tls_listen`.
     pub http_listen: Listen,
     /// The program that publishes records for `dns-01`. It is run as `PROGRAM present NAME VALUE`, and ends when the TXT
-    /// record can be seen; afterwards as `PROGRAM cleanup NAME VALUE`.
+    /// record can be seen; afterwards as `PROGRAM cleanup NAME VALUE`. It gets the server's environment without `WAXWING_*`.
     pub dns_hook: Option<PathBuf>,
     /// PEM file of further CA certificates, for the HTTPS of a CA of your own.
     pub ca_file: Option<PathBuf>,

@@ -50,6 +50,12 @@ pub(super) async fn run(
     let mut command = Command::new(program);
     command.args([action.as_str(), &record.name, &record.value]);
     command.stdin(Stdio::null()).kill_on_drop(true);
+    // The server's settings are none of its business, and some are secrets.
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"WAXWING_") {
+            command.env_remove(name);
+        }
+    }
     let output = tokio::time::timeout(HOOK_TIME, command.output()).await;
     let output = output
         .map_err(|_| failed(format!("it did not end within {} s", HOOK_TIME.as_secs())))?
