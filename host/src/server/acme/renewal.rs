@@ -5,8 +5,9 @@ use std::time::Duration;
 use crate::clock::Timestamp;
 use crate::id::fill_random;
 
+/// Doubled from failure to failure: not more than five proofs in the first hour, which is what Let's Encrypt allows. A restart
+/// begins anew.
 const FIRST_RETRY: Duration = Duration::from_mins(5);
-/// Five failed proofs an hour are what Let's Encrypt allows.
 const LAST_RETRY_NEAR_THE_END: Duration = Duration::from_hours(1);
 const LAST_RETRY: Duration = Duration::from_hours(12);
 const NEAR_THE_END: Duration = Duration::from_hours(3 * 24);
@@ -50,9 +51,11 @@ pub(super) fn at_two_thirds(from: Timestamp, until: Timestamp, chance: Chance) -
     from.after(life * 2 / 3).before(chance.of(life / 50))
 }
 
-/// The pause after so many failures in a row, where the certificate is good for so long.
+/// The pause after so many failures in a row, where the certificate is good for so long. It does not reach far into the last
+/// days, in which a try is made at least hourly.
 pub(super) fn retry_pause(failures: u32, left: Duration, chance: Chance) -> Duration {
-    let last = if left < NEAR_THE_END { LAST_RETRY_NEAR_THE_END } else { LAST_RETRY };
+    let until_near_the_end = left.saturating_sub(NEAR_THE_END);
+    let last = until_near_the_end.clamp(LAST_RETRY_NEAR_THE_END, LAST_RETRY);
     let doubled = FIRST_RETRY.saturating_mul(1 << failures.saturating_sub(1).min(10));
     let pause = doubled.min(last);
     pause.saturating_sub(chance.of(pause / 4))
@@ -109,6 +112,12 @@ mod tests {
         assert_eq!([1, 2, 3].map(|it| pause(it, DAY * 30)), [5, 10, 20].map(minutes));
         assert_eq!(pause(1_000, DAY * 30), Duration::from_hours(12));
         assert_eq!(pause(1_000, DAY), Duration::from_hours(1));
+        let soon_near = DAY * 3 + Duration::from_hours(5);
+        assert_eq!(
+            pause(1_000, soon_near),
+            Duration::from_hours(5),
+            "not 12 h, of which 7 are late"
+        );
         assert!(retry_pause(1, DAY, ALWAYS) > minutes(3), "a quarter earlier at most");
         let first_hour: Duration = (1..=4).map(|it| retry_pause(it, DAY, ALWAYS)).sum();
         assert!(first_hour > minutes(55), "not more than five orders in the first hour");
