@@ -19,6 +19,7 @@ use time::OffsetDateTime;
 use super::error::CertificateError;
 use super::pem::Pair;
 use super::provider::provider;
+use super::setting::{File, Setting};
 use crate::clock::Timestamp;
 use crate::config::Hostname;
 use crate::server::data_dir::DataDir;
@@ -50,7 +51,8 @@ impl SelfSignedCertificate {
     }
 
     pub fn pair(&self) -> Pair {
-        Pair::new(&self.directory.file(CERTIFICATE), &self.directory.file(PRIVATE_KEY))
+        let file = |name| File { setting: Setting::SelfSigned, path: self.directory.file(name) };
+        Pair { certificate: file(CERTIFICATE), private_key: file(PRIVATE_KEY) }
     }
 
     pub fn ca_file(&self) -> PathBuf {
@@ -63,7 +65,7 @@ impl SelfSignedCertificate {
         if self.serves(now.after(RENEWED_BEFORE_END)) {
             return Ok(());
         }
-        tracing::info!(names = ?self.names, "generating a self-signed certificate for the SMTP relay");
+        tracing::info!(names = ?self.names, "generating a self-signed certificate for the ports with TLS");
         self.make(now)
     }
 

@@ -1,4 +1,4 @@
-//! The two settings that name a file, and the file of `[acme]`.
+//! What names a file of a certificate: a setting, or the data directory.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,6 +19,8 @@ pub enum Setting {
     PrivateKey,
     /// `acme.enabled`: certificate and key in one file of the data directory.
     Issued,
+    /// Neither: the server makes it.
+    SelfSigned,
 }
 
 impl fmt::Display for File {
@@ -33,6 +35,7 @@ impl fmt::Display for Setting {
             Self::Certificate => "smtp.certificate",
             Self::PrivateKey => "smtp.private_key",
             Self::Issued => "the certificate of [acme],",
+            Self::SelfSigned => "the self-signed certificate,",
         })
     }
 }

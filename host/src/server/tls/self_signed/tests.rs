@@ -52,6 +52,15 @@ fn another_host_name_or_a_damaged_file_makes_another_certificate() {
     assert_ne!(std::fs::read(two.ca_file()).expect("an authority"), authority);
 }
 
+#[test]
+fn its_files_are_not_told_as_those_of_a_setting() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let pair = self_signed(&directory, "localhost").pair();
+    for file in [pair.certificate, pair.private_key] {
+        assert!(file.to_string().starts_with("the self-signed certificate, /"), "{file}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn only_its_owner_can_read_the_key() {
