@@ -64,7 +64,7 @@ pub struct Health {
 #[derive(Debug, Default)]
 struct Seen {
     report: Option<Arc<Report>>,
-    /// When the run began in which all checks were made.
+    /// Start of the last complete run.
     whole_since: Option<Instant>,
     turns: Turns,
 }

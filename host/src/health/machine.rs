@@ -135,7 +135,7 @@ fn rights(directory: &Path, secrets: &[PathBuf], private_key: Option<&Path>) -> 
     for path in open {
         let Some(mode) = shared(path, 0o077) else { continue };
         let named = format!("{} (mode {mode:04o})", path.display());
-        if mode.trailing_zeros() < 3 { of_all.push(named) } else { of_group.push(named) }
+        if mode & 0o007 != 0 { of_all.push(named) } else { of_group.push(named) }
     }
     // A group may read the key: that is how the server gets it from an ACME client.
     of_all.extend(private_key.and_then(|path| {

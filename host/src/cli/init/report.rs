@@ -54,7 +54,7 @@ pub fn written(
             eprintln!("  {}", it.replace('\n', "\n  "));
         }
     }
-    eprintln!("Publish these records; what of them is there says");
+    eprintln!("Publish these records. To see which are visible, run:");
     eprintln!("  waxwing init --check --config {file}\n");
     zone(records).iter().for_each(say);
     eprintln!("\nWhen they are seen:\n{NEXT}");
