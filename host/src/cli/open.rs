@@ -118,6 +118,7 @@ fn is_configured() -> bool {
 impl Opened {
     /// Loads the plugins of the server.
     pub async fn plugins(&self) -> Result<Arc<Plugins>, CliError> {
+        server::master_key::verify(&self.data, &self.store).await?;
         let shared = server::shared_plugins::of_store(&self.store, &self.clock, "waxwing");
         let options = server::plugins::options(&self.config, &self.data, shared)?;
         let (plugins, _supervisor) = Plugins::start(options, self.clock.clone()).await?;
@@ -131,13 +132,13 @@ impl Opened {
 
     /// What verifies sender domains, with the plugins of the server.
     pub async fn verifier(&self) -> Result<Arc<Verifier>, CliError> {
-        server::master_key::verify(&self.data, &self.store).await?;
         let (plugins, store) = (self.plugins().await?, self.store.clone());
         Ok(server::domain_checks::verifier(&self.config, &self.data, store, plugins, &self.clock)?)
     }
 
     /// Who logs in to the dashboard.
-    pub fn people(&self) -> Result<People, CliError> {
+    pub async fn people(&self) -> Result<People, CliError> {
+        server::master_key::verify(&self.data, &self.store).await?;
         let limits = &self.config.limits;
         let (a_second, burst) = (limits.sends_per_second, limits.send_burst);
         Ok(People {
@@ -166,7 +167,8 @@ impl Opened {
     }
 
     /// What posts to webhooks.
-    pub fn webhooks(&self) -> Result<Arc<Webhooks>, CliError> {
+    pub async fn webhooks(&self) -> Result<Arc<Webhooks>, CliError> {
+        server::master_key::verify(&self.data, &self.store).await?;
         let store = self.store.clone();
         Ok(server::webhooks::webhooks(&self.config, &self.data, store, &self.clock)?)
     }

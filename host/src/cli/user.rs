@@ -72,7 +72,7 @@ pub async fn run(command: UserCommand) -> Result<(), CliError> {
     match command {
         UserCommand::Add { email, account, role, operator, target } => {
             let opened = target.open().await?;
-            let people = opened.people()?;
+            let people = opened.people().await?;
             let membership = account.zip(role);
             let new = NewMember { email, membership, is_operator: operator };
             let act = new.act();
@@ -97,7 +97,7 @@ pub async fn run(command: UserCommand) -> Result<(), CliError> {
         }
         UserCommand::Reset { email, factor, target } => {
             let opened = target.open().await?;
-            let (user, purpose, link) = opened.people()?.reset(&email).await?;
+            let (user, purpose, link) = opened.people().await?.reset(&email).await?;
             note_act(acts::reset_link_made(&user.email));
             if factor {
                 opened.store.remove_factor(user.id).await?;
@@ -107,7 +107,7 @@ pub async fn run(command: UserCommand) -> Result<(), CliError> {
         }
         UserCommand::Role { email, account, role, target } => {
             let opened = target.open().await?;
-            let user = opened.people()?.give_role(&email, account, role).await?;
+            let user = opened.people().await?.give_role(&email, account, role).await?;
             note_act(acts::role_given(account, &email, role));
             let value = view(&opened, &user).await?;
             target.output.one(&value, || line(&value));
@@ -115,7 +115,7 @@ pub async fn run(command: UserCommand) -> Result<(), CliError> {
         }
         UserCommand::Remove { email, target } => {
             let opened = target.open().await?;
-            let user = opened.people()?.remove(&email).await?;
+            let user = opened.people().await?.remove(&email).await?;
             note_act(acts::user_removed(&user.email));
             let value = json!({"id": user.id, "email": user.email.to_string(), "removed": true});
             target.output.one(&value, || format!("{}  {email}  removed", user.id));

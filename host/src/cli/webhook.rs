@@ -147,7 +147,7 @@ pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
             let owner = found(&opened, &owner).await?;
             let wanted =
                 WebhookFields { description, types: Some(types), ..WebhookFields::default() };
-            let made = opened.webhooks()?.create(owner, &url, wanted).await?;
+            let made = opened.webhooks().await?.create(owner, &url, wanted).await?;
             let made = json!(NewWebhook::new(made, opened.clock.now()));
             target.output.one(&made, || with_secret(&made));
         }
@@ -161,7 +161,7 @@ pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
         }
         WebhookCommand::Show { id, target } => {
             let opened = target.open().await?;
-            let (shown, now) = (opened.webhooks()?.find(id).await?, opened.clock.now());
+            let (shown, now) = (opened.webhooks().await?.find(id).await?, opened.clock.now());
             let counts = opened.store.webhook_counts(id, now).await?;
             let shown = json!(Webhook::new(shown, now).with_figures(counts));
             target.output.one(&shown, || line(&shown));
@@ -171,12 +171,12 @@ pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
             let types = (!types.is_empty()).then_some(types);
             let wanted = WebhookFields { url, description, types, state };
             let opened = target.open().await?;
-            let changed = opened.webhooks()?.change(id, wanted).await?;
+            let changed = opened.webhooks().await?.change(id, wanted).await?;
             let changed = json!(Webhook::new(changed, opened.clock.now()));
             target.output.one(&changed, || line(&changed));
         }
         WebhookCommand::Delete { id, target } => {
-            let webhooks = target.open().await?.webhooks()?;
+            let webhooks = target.open().await?.webhooks().await?;
             webhooks.find(id).await?;
             webhooks.remove(id).await?;
             target
@@ -185,13 +185,13 @@ pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
         }
         WebhookCommand::Rotate { id, target } => {
             let opened = target.open().await?;
-            let rotated = opened.webhooks()?.rotate(id).await?;
+            let rotated = opened.webhooks().await?.rotate(id).await?;
             let rotated = json!(NewWebhook::new(rotated, opened.clock.now()));
             target.output.one(&rotated, || with_secret(&rotated));
         }
         WebhookCommand::Deliveries { id, state, limit, after, target } => {
             let opened = target.open().await?;
-            opened.webhooks()?.find(id).await?;
+            opened.webhooks().await?.find(id).await?;
             let mut rows: Vec<Value> = Vec::new();
             let (mut after, mut left) = (after, limit);
             while left > 0 {
@@ -208,7 +208,7 @@ pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
             target.output.list(&rows, delivery);
         }
         WebhookCommand::Replay { id, event, since, until, target } => {
-            let webhooks = target.open().await?.webhooks()?;
+            let webhooks = target.open().await?.webhooks().await?;
             let replayed = match (event, since) {
                 (Some(event), _) => webhooks.replay(id, event).await.map(|()| 1)?,
                 (None, Some(since)) => webhooks.replay_failed(id, since, until).await?,
@@ -220,7 +220,7 @@ pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
                 .one(&value, || format!("{replayed} due now; a running server posts them"));
         }
         WebhookCommand::Test { id, target } => {
-            let webhooks = target.open().await?.webhooks()?;
+            let webhooks = target.open().await?.webhooks().await?;
             let tested = Box::pin(webhooks.test(id)).await?;
             let tested = json!(WebhookTest::new(id, tested));
             target.output.one(&tested, || attempt(&tested["attempt"]));

@@ -83,11 +83,18 @@ pub enum DataDirError {
     KeysLocked { path: PathBuf },
     #[error("a backup of the data directory {path} is being taken; wait until it has ended")]
     BackedUp { path: PathBuf },
+    /// A new one would open nothing of what is sealed.
+    #[error(
+        "{path} is missing, and only the master key that this database was made with opens what is sealed in it; \
+         restore the file from your backup, copy master.key of the data directory of another node, or name a file that \
+         all nodes have in store.master_key_file"
+    )]
+    MissingKey { path: PathBuf },
     /// Nobody but the operator makes what all nodes are to have.
     #[error(
-        "the master key {path} of store.master_key_file is not there; copy master.key of the data directory of a \
-         node that runs to this place, or for a new database make one file for all nodes: head -c 32 /dev/urandom \
-         > {path}"
+        "the master key {path} of store.master_key_file is not there; for a database that exists, copy master.key of \
+         the data directory of a node that runs, or of a backup that you have restored, to this place; only for a new \
+         database make one file for all nodes: head -c 32 /dev/urandom > {path}"
     )]
     NoKey { path: PathBuf },
 }
@@ -324,20 +331,26 @@ impl DataDir {
         self.master_keys()?.first().map(|it| it.bytes).ok_or_else(bad_key)
     }
 
-    /// The server's master keys, the newest first. That of the directory is made at the first start; a file that the
-    /// configuration names is the operator's.
+    /// The server's master keys, the newest first.
     pub fn master_keys(&self) -> Result<Vec<MasterKey>, DataDirError> {
         match self.stored_keys() {
             Err(DataDirError::Io { path, source }) if source.kind() == io::ErrorKind::NotFound => {
-                if self.key_file.is_some() {
-                    return Err(DataDirError::NoKey { path });
-                }
-                let key = MasterKey::random(None);
-                self.write_private(MASTER_KEY, &key.bytes)?;
-                Ok(vec![key])
+                Err(match self.key_file {
+                    Some(_) => DataDirError::NoKey { path },
+                    None => DataDirError::MissingKey { path },
+                })
             }
             stored => stored,
         }
+    }
+
+    /// Makes the key of the directory where there is none. Only where nothing is sealed yet: the key would open nothing that
+    /// is. A file that the configuration names is the operator's to make.
+    pub fn make_master_key(&self) -> Result<(), DataDirError> {
+        if self.key_file.is_some() || self.has_master_key() {
+            return Ok(());
+        }
+        self.write_private(MASTER_KEY, &MasterKey::random(None).bytes)
     }
 
     /// Reads the keys from the file, and makes no file where there is none.

@@ -27,21 +27,16 @@ pub enum MasterKeyError {
          of the data directory of another node, or name a file that all nodes have in store.master_key_file"
     )]
     Another { path: PathBuf },
-    /// A new one would open nothing.
-    #[error(
-        "{path} is missing, and only the master key that this database was made with opens what is sealed in it; \
-         restore the file from your backup, copy master.key of the data directory of another node, or name a file that \
-         all nodes have in store.master_key_file"
-    )]
-    Missing { path: PathBuf },
 }
 
-/// Opens what the first start has sealed; the first start seals it.
+/// Opens what the first start has sealed; the first start makes the key and seals it.
 pub async fn verify(data: &DataDir, store: &Store) -> Result<(), MasterKeyError> {
     let noted = store.noted(PROOF).await?;
-    if noted.is_some() && !data.has_master_key() {
-        return Err(MasterKeyError::Missing { path: data.master_key_path() });
+    if noted.is_none() {
+        data.make_master_key()?;
     }
+    // Of the file, whatever this process has in memory: the next start has the file alone.
+    data.master_keys()?;
     let noted = if let Some(noted) = noted {
         noted
     } else {
@@ -73,7 +68,10 @@ mod tests {
         verify(&data, &store).await.expect("the same");
         std::fs::remove_file(data.file("master.key")).expect("removed");
         let missing = verify(&data, &store).await;
-        assert!(matches!(missing, Err(MasterKeyError::Missing { .. })), "{missing:?}");
+        let is_missing = |it: &_| {
+            matches!(it, Err(MasterKeyError::DataDir(DataDirError::MissingKey { .. })))
+        };
+        assert!(is_missing(&missing), "{missing:?}");
         assert!(!data.has_master_key(), "no new one is made");
         data.write_private("master.key", &[7; 32]).expect("written");
         let next_start = DataDir::open(directory.path()).expect("opened");
@@ -87,7 +85,7 @@ mod tests {
         let node = |name: &str| DataDir::open(&directory.path().join(name)).expect("opened");
         let (one, other) = (node("one"), node("other"));
         let store = Store::open(&one.database().expect("made")).await.expect("opens");
-        other.master_key().expect("made by an earlier start");
+        other.make_master_key().expect("made by an earlier start");
         verify(&one, &store).await.expect("the first one");
         let another = verify(&other, &store).await;
         assert!(matches!(another, Err(MasterKeyError::Another { .. })), "{another:?}");

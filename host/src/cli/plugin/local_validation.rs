@@ -87,6 +87,7 @@ fn kept_code() -> Option<(PathBuf, [u8; 32])> {
         .or_else(|| set("HOME").map(|home| home.join(".cache")))
         .or_else(|| set("LOCALAPPDATA"))?;
     let home = DataDir::open(&base.join("waxwing")).ok()?;
+    home.make_master_key().ok()?;
     Some((home.compiled_plugins(), home.master_key().ok()?))
 }
 

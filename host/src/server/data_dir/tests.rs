@@ -43,10 +43,30 @@ fn each_directory_has_an_identity_that_stays() {
 #[test]
 fn the_master_key_stays_the_same() {
     let directory = tempfile::tempdir().expect("a directory");
-    let data = DataDir::open(directory.path()).expect("opened");
-    assert_eq!(data.master_key().expect("made"), data.master_key().expect("read"));
+    let data = with_a_key(directory.path());
+    let made = data.master_key().expect("made");
+    data.make_master_key().expect("there is one");
+    assert_eq!(data.master_key().expect("read"), made);
     std::fs::write(data.file("master.key"), b"short").expect("written");
     assert!(matches!(data.master_key(), Err(DataDirError::BadKey { .. })));
+}
+
+/// A data directory after the first start.
+fn with_a_key(path: &Path) -> DataDir {
+    let data = DataDir::open(path).expect("opened");
+    data.make_master_key().expect("made");
+    data
+}
+
+#[test]
+fn a_key_that_was_lost_is_not_replaced_by_one_that_opens_nothing() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = with_a_key(directory.path());
+    std::fs::remove_file(data.file(MASTER_KEY)).expect("removed");
+    let is_missing = |it: &DataDirError| matches!(it, DataDirError::MissingKey { .. });
+    assert!(data.backup_source(None).is_err_and(|it| is_missing(&it)));
+    assert!(data.key_ring().is_err_and(|it| is_missing(&it)));
+    assert!(!data.has_master_key() && data.key_fault().is_some());
 }
 
 #[test]
@@ -70,7 +90,7 @@ fn a_master_key_that_the_configuration_names_is_read_there_and_never_made() {
 #[test]
 fn a_running_server_takes_over_new_keys_for_seals_and_return_paths() {
     let directory = tempfile::tempdir().expect("a directory");
-    let data = DataDir::open(directory.path()).expect("opened");
+    let data = with_a_key(directory.path());
     let (server, first) = (data.clone(), data.master_keys().expect("made"));
     let message = MessageId::new(Timestamp::from_millis(1_800_000_000_000));
     let host = "bounce.example.com".parse().expect("a name");
@@ -94,7 +114,7 @@ fn a_running_server_takes_over_new_keys_for_seals_and_return_paths() {
 #[test]
 fn each_fault_of_the_master_key_is_told_once_and_so_is_its_end() {
     let directory = tempfile::tempdir().expect("a directory");
-    let data = DataDir::open(directory.path()).expect("opened");
+    let data = with_a_key(directory.path());
     let known = data.server_keys().expect("made");
     let whole = std::fs::read(data.file(MASTER_KEY)).expect("there");
     let is_news = || known.is_news(data.key_fault().as_ref());
@@ -189,7 +209,7 @@ fn a_backup_has_the_master_key_that_the_configuration_names() {
 #[tokio::test]
 async fn no_backup_is_taken_while_a_master_key_leaves() {
     let directory = tempfile::tempdir().expect("a directory");
-    let data = DataDir::open(directory.path()).expect("opened");
+    let data = with_a_key(directory.path());
     let source = data.backup_source(None).expect("there is a key");
     let _leaving = data.lock_backups().expect("free");
     let to = directory.path().join("backups");
@@ -212,7 +232,7 @@ fn what_root_writes_belongs_to_the_owner_of_the_directory() {
     let owner = std::fs::metadata(&data.path).expect("there").uid();
     let _lock = data.lock().expect("free");
     data.database().expect("made");
-    data.master_key().expect("made");
+    data.make_master_key().expect("made");
     data.write_private("master.key", &[7; 32]).expect("replaced");
     for name in [LOCK, DATABASE, MASTER_KEY] {
         let about = std::fs::metadata(data.file(name)).expect("there");

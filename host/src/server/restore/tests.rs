@@ -13,6 +13,7 @@ async fn backed_up() -> (tempfile::TempDir, Identity) {
     let acme = data.acme().expect("made");
     acme.write_private("certificate.pem", b"a chain and its key").expect("written");
     let identity = Identity::random().expect("made");
+    data.make_master_key().expect("made");
     let source = data.backup_source(None).expect("there is a key");
     let to = home.path().join("backups");
     let to = Destination::new(to.to_str().expect("UTF-8"), &ObjectStoreSettings::default());
