@@ -129,7 +129,7 @@ fn going_back(schema: i64) -> Vec<String> {
     let (_, chapter) = operating.text.split_once("### Going back").expect("a chapter");
     let (_, block) = chapter.split_once("```sh\n").expect("a block");
     let (block, _) = block.split_once("```").expect("its end");
-    let of_files = |it: &&str| it.starts_with("mv ") || it.starts_with("rm ");
+    let of_files = |it: &&str| ["mkdir ", "mv ", "rm "].iter().any(|word| it.starts_with(word));
     let lines = block.lines().filter(of_files);
     lines.map(|it| it.replace("schema-30", &format!("schema-{schema}"))).collect()
 }
@@ -200,6 +200,12 @@ async fn an_upgrade_keeps_all_that_waits_and_a_way_back() {
     }
     assert_eq!(fs::read(&file).expect("readable"), before, "and nothing of it is changed");
 
+    // As after a crash, when the last that was accepted is in it alone.
+    let log = File::open(&file).expect("it opens");
+    log.execute_batch("CREATE TABLE accepted_last (it)").expect("written");
+    let kept = fs::read(server.data_dir().join("waxwing.db-wal")).expect("it is there");
+    log.close().map_err(|(_, error)| error).expect("it closes");
+    fs::write(server.data_dir().join("waxwing.db-wal"), &kept).expect("written");
     let steps = going_back(schema);
     assert_eq!(steps.len(), 3, "{steps:?}");
     for step in steps {
@@ -208,7 +214,9 @@ async fn an_upgrade_keeps_all_that_waits_and_a_way_back() {
         assert!(done.expect("sh starts").success(), "{step}");
     }
     server.restart();
-    assert!(server.data_dir().join("waxwing.db.newer").is_file());
+    let newer = server.data_dir().join("newer");
+    assert!(newer.join("waxwing.db").is_file());
+    assert_eq!(fs::read(newer.join("waxwing.db-wal")).expect("kept"), kept, "nothing is lost");
     assert_eq!(server.balance(&account), balance, "what was sent since is not in it");
     assert_eq!(server.message(&waiting)["state"], "scheduled");
     assert_eq!(server.cli(&["queue", "release"])["wasHeld"], true);

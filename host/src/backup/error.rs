@@ -22,6 +22,12 @@ pub enum BackupError {
          `waxwing backup keygen` makes a pair of keys"
     )]
     NoRecipient,
+    /// It opens nothing that is sealed, and would push one out that does.
+    #[error(
+        "the master key {path} cannot be read ({source}), and without it a backup is of no use; restore the file from an \
+         earlier backup"
+    )]
+    NoMasterKey { path: PathBuf, source: io::Error },
     /// The backup would take the room that the server needs to accept mail.
     #[error(
         "while a backup is taken, {needed} bytes must be free on the disk of {path}, and {free} are; make room"

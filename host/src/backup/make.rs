@@ -24,6 +24,8 @@ pub struct Source {
     pub database: (&'static str, PathBuf),
     /// The sandbox inbox; left out where it is missing.
     pub inbox: (&'static str, PathBuf),
+    /// The master key: without it nothing that is sealed in the database opens, so no backup is without it.
+    pub key: (&'static str, PathBuf),
     /// Files and directories that are copied as they are; left out where they are missing.
     pub files: Vec<(&'static str, PathBuf)>,
     /// A directory of its own for unencrypted copies, beside the database; it is made, and removed.
@@ -69,6 +71,7 @@ pub async fn back_up(
     let draft = destination.draft(&work.path, &name).await?;
     let packing = Packing {
         staged,
+        key: source.key.clone(),
         files: source.files.clone(),
         draft: draft.clone(),
         recipients: recipients.to_vec(),
@@ -133,6 +136,7 @@ async fn refuse_damage(name: &str, copy: &Path) -> Result<(), BackupError> {
 /// What becomes one file.
 struct Packing {
     staged: PathBuf,
+    key: (&'static str, PathBuf),
     files: Vec<(&'static str, PathBuf)>,
     draft: PathBuf,
     recipients: Vec<Recipient>,
@@ -148,6 +152,9 @@ struct Packed {
 
 impl Packing {
     fn run(&self) -> Result<Packed, BackupError> {
+        let (name, path) = &self.key;
+        let no_key = |source| BackupError::NoMasterKey { path: path.clone(), source };
+        fs::copy(path, self.staged.join(name)).map_err(no_key)?;
         for (name, path) in &self.files {
             copy(path, &self.staged.join(name), 0)?;
         }

@@ -492,14 +492,12 @@ impl DataDir {
         // Without it nothing that is sealed can be opened.
         self.master_key()?;
         let files = [PLUGIN_STATE, TLS, ACME].map(|name| (name, self.file(name)));
-        let elsewhere = [
-            (MASTER_KEY, self.master_key_path()),
-            (PLUGINS, own_plugins.unwrap_or_else(|| self.plugins())),
-        ];
+        let plugins = (PLUGINS, own_plugins.unwrap_or_else(|| self.plugins()));
         Ok(Source {
             database: (DATABASE, self.file(DATABASE)),
             inbox: (INBOX, self.file(INBOX)),
-            files: files.into_iter().chain(elsewhere).collect(),
+            key: (MASTER_KEY, self.master_key_path()),
+            files: files.into_iter().chain([plugins]).collect(),
             work: self.file(BACKUP_WORK),
         })
     }

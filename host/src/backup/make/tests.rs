@@ -26,7 +26,8 @@ impl Fixture {
         let source = Source {
             database: ("waxwing.db", data.join("waxwing.db")),
             inbox: ("inbox.db", data.join("inbox.db")),
-            files: ["master.key", "plugins", "tls"].map(|it| (it, data.join(it))).to_vec(),
+            key: ("master.key", data.join("master.key")),
+            files: ["plugins", "tls"].map(|it| (it, data.join(it))).to_vec(),
             work: data.join("backup-work"),
         };
         let to = home.path().join("backups");
@@ -98,6 +99,9 @@ async fn a_backup_that_fails_leaves_nothing_at_its_destination() {
     let recipients = [fixture.identity.recipient()];
     let failed = back_up(&source, &fixture.destination, &recipients, &Clock::manual(NOW)).await;
     assert!(matches!(failed, Err(BackupError::Store(_))), "{failed:?}");
+    fs::remove_file(&fixture.source.key.1).expect("removed");
+    let failed = fixture.back_up().await;
+    assert!(matches!(failed, Err(BackupError::NoMasterKey { .. })), "{failed:?}");
     assert!(fixture.destination.names(NOW).await.expect("read").is_empty());
     assert!(!fixture.source.work.exists());
 }
