@@ -217,6 +217,18 @@ fn what_the_image_holds_is_enough_to_send() {
     assert_eq!(answer["success"], true, "{answer}");
 }
 
+#[test]
+fn the_files_of_an_image_of_a_static_binary_are_made_without_libraries() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // As for a static binary, ldd says that it is no dynamic executable, and fails.
+    let (program, root) = (folder.path().join("waxwing"), folder.path().join("root"));
+    fs::write(&program, "#!/bin/sh\n").expect("written");
+    let script = workspace().join("host/packaging/root");
+    succeeds(Command::new(script).arg(&program).arg(&root));
+    assert!(root.join("usr/bin/waxwing").is_file() && root.join("var/lib/waxwing").is_dir());
+    assert!(!root.join("lib").exists());
+}
+
 /// Builds the image beside `root`, and a container of it. Answers the directory of the container's files.
 fn files_of_the_image(folder: &Path) -> PathBuf {
     let buildah = |arguments: &[&str]| {
