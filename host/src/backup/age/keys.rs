@@ -31,8 +31,16 @@ pub enum KeyError {
     // Neither is shown: somebody may have taken the secret for the public key.
     #[error("no recipient of age: one begins with age1, and `waxwing backup keygen` makes one")]
     Recipient,
+    /// Left out, it would be somebody who cannot open the backup.
+    #[error(
+        "line {0} is no recipient of age, which begins with age1; keys of SSH are not supported: make a pair with \
+         `waxwing backup keygen`, or take the line out"
+    )]
+    Line(usize),
     #[error("there is no identity of age: a line that begins with AGE-SECRET-KEY-1")]
     Identity,
+    #[error("there are several identities; give a file with the one that opens the backup")]
+    Identities,
 }
 
 /// A public key.
@@ -51,8 +59,10 @@ impl Recipient {
     /// The recipients in a file, one a line; in an identity's file they stand in a comment.
     pub fn all_of_file(text: &str) -> Result<Vec<Self>, KeyError> {
         let lines = text.lines().map(str::trim);
-        let keys = lines.map(|it| it.strip_prefix(COMMENT).unwrap_or(it));
-        keys.filter(|it| it.starts_with("age1")).map(str::parse).collect()
+        let keys = lines.map(|it| it.strip_prefix(COMMENT).unwrap_or(it)).enumerate();
+        let is_key = |it: &str| !it.is_empty() && !it.starts_with('#') && !is_identity(it);
+        let keys = keys.filter(|(_, it)| is_key(it));
+        keys.map(|(number, it)| it.parse().map_err(|_| KeyError::Line(number + 1))).collect()
     }
 
     /// The stanza that gives the key of a file to this recipient.
@@ -103,9 +113,13 @@ impl Identity {
 
     /// The identity in a file as `age-keygen` writes it: comments, and a line with the key.
     pub fn of_file(text: &str) -> Result<Self, KeyError> {
-        let mut lines = text.lines().map(str::trim);
-        let line = lines.find(|it| !it.is_empty() && !it.starts_with('#'));
-        let secret = decoded(IDENTITY, line.unwrap_or_default()).ok_or(KeyError::Identity)?;
+        let lines = text.lines().map(str::trim);
+        let mut lines = lines.filter(|it| !it.is_empty() && !it.starts_with('#'));
+        let line = lines.next().unwrap_or_default();
+        let secret = decoded(IDENTITY, line).ok_or(KeyError::Identity)?;
+        if lines.next().is_some() {
+            return Err(KeyError::Identities);
+        }
         Self::new(secret).map_err(|_| KeyError::Identity)
     }
 
@@ -136,6 +150,10 @@ fn shared_key(
 /// Each of these keys seals once.
 fn zero_nonce() -> Nonce {
     Nonce::assume_unique_for_key([0; NONCE_LEN])
+}
+
+fn is_identity(line: &str) -> bool {
+    decoded(IDENTITY, line).is_some()
 }
 
 fn decoded(prefix: &str, text: &str) -> Option<[u8; KEY]> {

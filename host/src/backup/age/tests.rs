@@ -107,3 +107,16 @@ fn a_text_that_is_no_key_is_refused_and_a_secret_is_not_shown() {
         assert_eq!(Identity::of_file(wrong).err(), Some(KeyError::Identity), "{wrong}");
     }
 }
+
+#[test]
+fn a_file_of_keys_is_read_as_a_whole_or_refused() {
+    let known = RECIPIENT.parse::<Recipient>().expect("a recipient");
+    let two = format!("{RECIPIENT}\n# a colleague\n{RECIPIENT}\n");
+    assert_eq!(Recipient::all_of_file(&two), Ok(vec![known, known]));
+    for wrong in ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5 ada", "agel5tys0zmkld4c9mjjychqxv3zd"] {
+        let refused = Recipient::all_of_file(&format!("{RECIPIENT}\n{wrong}\n"));
+        assert_eq!(refused, Err(KeyError::Line(2)), "{wrong}");
+    }
+    let several = format!("{IDENTITY}\n{IDENTITY}\n");
+    assert_eq!(Identity::of_file(&several).err(), Some(KeyError::Identities));
+}
