@@ -61,9 +61,16 @@ impl Schedule {
         set_last_success(last);
         let mut not_before: Option<Instant> = None;
         while !stop.is_cancelled() {
-            let now = self.clock.now();
-            let is_due = last.is_none_or(|it| it.after(self.every) <= now || it > now);
-            if is_due && not_before.is_none_or(|it| it <= Instant::now()) {
+            if self.is_due(last)
+                && let Ok(Some(found)) = self.newest().await
+                && last.is_none_or(|it| it < found)
+            {
+                // Taken by hand.
+                last = Some(found);
+                not_before = None;
+                self.succeeded(found).await;
+            }
+            if self.is_due(last) && not_before.is_none_or(|it| it <= Instant::now()) {
                 let taken = tokio::select! {
                     taken = Box::pin(self.take()) => taken,
                     () = stop.cancelled() => return,
@@ -72,8 +79,7 @@ impl Schedule {
                     Ok(taken) => {
                         last = Some(taken.at);
                         not_before = None;
-                        set_last_success(last);
-                        self.note(&LastBackup { success: last, failure: None }).await;
+                        self.succeeded(taken.at).await;
                     }
                     Err(error) => {
                         not_before = Some(Instant::now() + RETRY.min(self.every));
@@ -86,6 +92,11 @@ impl Schedule {
                 () = tokio::time::sleep(LOOK.min(self.every)) => {}
             }
         }
+    }
+
+    fn is_due(&self, last: Option<Timestamp>) -> bool {
+        let now = self.clock.now();
+        last.is_none_or(|it| it.after(self.every) <= now || it > now)
     }
 
     async fn newest(&self) -> Result<Option<Timestamp>, BackupError> {
@@ -108,6 +119,11 @@ impl Schedule {
             }
         }
         Ok(taken)
+    }
+
+    async fn succeeded(&self, at: Timestamp) {
+        set_last_success(Some(at));
+        self.note(&LastBackup { success: Some(at), failure: None }).await;
     }
 
     async fn report(&self, last: Option<Timestamp>, error: &BackupError) {
@@ -135,4 +151,59 @@ fn set_last_success(last: Option<Timestamp>) {
     #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
     let seconds = last.map_or(0.0, |it| (it.millis() / 1_000) as f64);
     metrics::gauge!("waxwing_backup_last_success_timestamp_seconds").set(seconds);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backup::ObjectStoreSettings;
+    use crate::backup::age::Identity;
+    use crate::backup::destination::name;
+    use crate::store::Place;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+    /// Waits until how the last backup ended is noted so.
+    async fn noted(store: &Store, is_it: impl Fn(&LastBackup) -> bool) {
+        let looks = async {
+            while !LastBackup::noted(store).await.expect("readable").is_some_and(|it| is_it(&it)) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), looks).await.expect("it is noted");
+    }
+
+    #[tokio::test]
+    async fn a_backup_taken_by_hand_ends_the_failure_of_the_schedule() {
+        let home = tempfile::tempdir().expect("a directory");
+        let data = |name: &str| home.path().join(name);
+        let store = Store::open(Place::File(data("waxwing.db"))).await.expect("opens");
+        let to = data("backups");
+        std::fs::create_dir(&to).expect("made");
+        let settings = ObjectStoreSettings::default();
+        let schedule = Schedule {
+            source: Source {
+                database: ("waxwing.db", data("waxwing.db")),
+                inbox: ("inbox.db", data("inbox.db")),
+                // Missing, so that the schedule takes none.
+                key: ("master.key", data("master.key")),
+                files: Vec::new(),
+                work: data("backup-work"),
+            },
+            destination: Destination::new(to.to_str().expect("UTF-8"), &settings).expect("valid"),
+            recipients: vec![Identity::random().expect("made").recipient()],
+            every: Duration::from_millis(10),
+            keep: 1,
+            store: store.clone(),
+            clock: Clock::manual(NOW),
+        };
+        let stop = CancellationToken::new();
+        let by_hand = async {
+            noted(&store, |it| it.failure.is_some()).await;
+            std::fs::write(to.join(name(NOW)), "a backup").expect("written");
+            noted(&store, |it| *it == LastBackup { success: Some(NOW), failure: None }).await;
+            stop.cancel();
+        };
+        tokio::join!(schedule.run(stop.clone()), by_hand);
+    }
 }
