@@ -24,9 +24,12 @@ fn commands(document: &Document) -> Vec<String> {
     commands
 }
 
-/// The identifiers that commands have printed, for the `acc_…` of those that follow.
+/// The identifiers that commands have printed, for the `acc_…` of those that follow, and the recipient of backups.
 #[derive(Default)]
-struct Identifiers(BTreeMap<String, String>);
+struct Identifiers {
+    by_kind: BTreeMap<String, String>,
+    recipient: String,
+}
 
 impl Identifiers {
     fn read(&mut self, printed: &str) {
@@ -35,7 +38,10 @@ impl Identifiers {
             if let Some((kind @ ("acc" | "whk" | "key"), ulid)) = word.split_once('_')
                 && ulid.len() == 26
             {
-                self.0.insert(kind.to_owned(), word.to_owned());
+                self.by_kind.insert(kind.to_owned(), word.to_owned());
+            }
+            if word.starts_with("age1") {
+                self.recipient = word.to_owned();
             }
         }
     }
@@ -43,7 +49,8 @@ impl Identifiers {
     fn fill(&self, command: &str) -> String {
         let filled =
             |text: String, (kind, id): (&String, &String)| text.replace(&format!("{kind}_…"), id);
-        self.0.iter().fold(command.to_owned(), filled)
+        let command = command.replace("age1…", &self.recipient);
+        self.by_kind.iter().fold(command, filled)
     }
 }
 

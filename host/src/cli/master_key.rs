@@ -136,7 +136,11 @@ fn removed(gone: &[String]) -> String {
         "no key was removed: each is still needed; `waxwing master-key list` says for what"
             .to_owned()
     } else {
-        format!("removed: {}", gone.join(", "))
+        format!(
+            "removed: {}\na copy of the database from before an upgrade (waxwing.db.schema-…) that was sealed with them does \
+             not open any more: going back needs a backup",
+            gone.join(", ")
+        )
     }
 }
 
