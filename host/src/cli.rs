@@ -36,11 +36,15 @@ mod user;
 mod webhook;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::plugin::compiler::{self, CompileLimits};
 use error::CliError;
+
+/// How long the end of the process waits for work on files that nobody waits for any more.
+const LAST_WORK: Duration = Duration::from_secs(1);
 
 /// A transactional e-mail server whose policy is WebAssembly.
 #[derive(Debug, Parser)]
@@ -134,16 +138,21 @@ pub fn main() -> ExitCode {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {
-        Ok(runtime) => runtime.block_on(async {
-            if let Some(change) = &change {
-                change.permit().await?;
-            }
-            run(cli.command).await?;
-            match change {
-                Some(change) => change.record().await,
-                None => Ok(()),
-            }
-        }),
+        Ok(runtime) => {
+            let result = runtime.block_on(async {
+                if let Some(change) = &change {
+                    change.permit().await?;
+                }
+                run(cli.command).await?;
+                match change {
+                    Some(change) => change.record().await,
+                    None => Ok(()),
+                }
+            });
+            // Nobody waits for what still works on files: a disk that hangs would keep the process for ever.
+            runtime.shutdown_timeout(LAST_WORK);
+            result
+        }
         Err(error) => Err(CliError::Runtime(error)),
     };
     match result {

@@ -4,6 +4,7 @@
 pub mod clock;
 pub mod hexadecimal;
 pub mod plural;
+pub mod private_file;
 pub mod id;
 
 pub mod domain;

@@ -90,11 +90,12 @@ pub use domain_checks::{CheckRow, Checked, DomainDetails, OtherDomains, Responsi
 pub use domain_keys::{PublishedKey, SealedKey, SigningKeys};
 pub use domains::{AddingFacts, DomainFacts, DomainRow, NewDomain};
 pub use drive_while::drive_while;
+pub use embedded::SPARE_BYTES;
 pub use error::StoreError;
 pub use event_kind::EventKind;
 pub use events::EventRow;
 pub use factors::{FactorRow, NewFactor};
-pub use files::{copy_other_file, file_damage, free_disk};
+pub use files::{bytes_in_use, copy_other_file, file_damage, free_disk};
 pub use gauges::{FileGauges, Gauges};
 pub use grants::{Granted, NewGrant};
 pub use inbox::{MailBounds, MailRow, NewMail, WholeMailRow};

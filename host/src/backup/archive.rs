@@ -11,6 +11,7 @@ use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tar::{Builder, Entry, EntryType, Header};
+use tokio_util::sync::CancellationToken;
 
 use super::age::{self, Identity, Recipient};
 use super::error::ArchiveError;
@@ -54,6 +55,7 @@ pub fn pack(
     manifest: &Manifest,
     out: File,
     recipients: &[Recipient],
+    stop: &CancellationToken,
 ) -> io::Result<()> {
     let encrypted = age::encrypt(BufWriter::new(out), recipients)?;
     let mut tar = Builder::new(GzEncoder::new(encrypted, Compression::fast()));
@@ -62,7 +64,7 @@ pub fn pack(
     append(&mut tar, MANIFEST, (length, at), &*list)?;
     for member in &manifest.members {
         let file = File::open(root.join(&member.name))?;
-        append(&mut tar, &member.name, (member.bytes, at), file)?;
+        append(&mut tar, &member.name, (member.bytes, at), Stoppable { inner: file, stop })?;
     }
     let out = tar.into_inner()?.finish()?.finish()?;
     out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
@@ -100,8 +102,29 @@ pub fn read(
 }
 
 /// Reads an archive and compares every member with the list.
-pub fn verify(archive: &Path, identity: &Identity) -> Result<Manifest, ArchiveError> {
-    read(archive, identity, &mut |_, content| io::copy(content, &mut io::sink()).map(drop))
+pub fn verify(
+    archive: &Path,
+    identity: &Identity,
+    stop: &CancellationToken,
+) -> Result<Manifest, ArchiveError> {
+    read(archive, identity, &mut |_, content| {
+        io::copy(&mut Stoppable { inner: content, stop }, &mut io::sink()).map(drop)
+    })
+}
+
+/// Reads until the work is called off.
+struct Stoppable<'a, R> {
+    inner: R,
+    stop: &'a CancellationToken,
+}
+
+impl<R: Read> Read for Stoppable<'_, R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.stop.is_cancelled() {
+            return Err(io::Error::other("the work on the backup was called off"));
+        }
+        self.inner.read(out)
+    }
 }
 
 fn read_members(
@@ -199,8 +222,8 @@ impl<R: Read> Read for Digesting<R> {
 }
 
 /// Length and digest of a file.
-pub fn digest(file: &Path) -> io::Result<(u64, String)> {
-    let mut content = Digesting::new(File::open(file)?);
+pub fn digest(file: &Path, stop: &CancellationToken) -> io::Result<(u64, String)> {
+    let mut content = Digesting::new(Stoppable { inner: File::open(file)?, stop });
     io::copy(&mut content, &mut io::sink())?;
     Ok(content.finish())
 }

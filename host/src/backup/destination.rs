@@ -3,11 +3,13 @@
 
 mod bucket;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::blocking::blocking;
 use super::error::BackupError;
 use crate::clock::Timestamp;
+use crate::private_file::give_to_owner;
 use bucket::Bucket;
 pub use bucket::ObjectStoreSettings;
 
@@ -56,22 +58,20 @@ impl Destination {
         }
     }
 
-    /// How many copies stand on the disk of the database while a backup is taken.
-    pub(super) fn copies_beside_database(&self) -> u64 {
-        match self {
-            Self::Directory(_) => 1,
-            Self::Bucket(_) => 2,
-        }
-    }
-
-    /// Where the archive is written before it has its place.
+    /// Where the archive is written before it has its place. A directory that root makes is the server's.
     pub(super) async fn draft(&self, work: &Path, name: &str) -> Result<PathBuf, BackupError> {
         let file = format!(".{name}{DRAFT}");
         match self {
             Self::Directory(directory) => {
-                let directory = directory.clone();
+                let (directory, data) =
+                    (directory.clone(), work.parent().unwrap_or(work).to_owned());
                 blocking(move || {
+                    let is_new = !directory.exists();
                     std::fs::create_dir_all(&directory).map_err(BackupError::at(&directory))?;
+                    if is_new {
+                        let made = File::open(&directory).map_err(BackupError::at(&directory))?;
+                        give_to_owner(&made, &data);
+                    }
                     remove_drafts(&directory)?;
                     Ok(directory.join(file))
                 })
@@ -81,7 +81,7 @@ impl Destination {
         }
     }
 
-    /// Gives a whole archive its place. Where that fails, it is not there.
+    /// Gives a whole archive its place. Where that fails, it is not there, or the log names what could not be deleted.
     pub(super) async fn place(
         &self,
         draft: &Path,
@@ -94,7 +94,7 @@ impl Destination {
                 let directory = directory.clone();
                 blocking(move || {
                     std::fs::rename(&draft, &place).map_err(BackupError::at(&place))?;
-                    sync(&directory)
+                    sync(&directory).inspect_err(|_| drop(std::fs::remove_file(&place)))
                 })
                 .await
             }
@@ -185,7 +185,7 @@ fn remove_drafts(directory: &Path) -> Result<(), BackupError> {
 
 /// Waits until the disk has what was made or renamed in a directory.
 pub fn sync(directory: &Path) -> Result<(), BackupError> {
-    let opened = std::fs::File::open(directory).and_then(|it| it.sync_all());
+    let opened = File::open(directory).and_then(|it| it.sync_all());
     opened.map_err(BackupError::at(directory))
 }
 

@@ -48,7 +48,9 @@ pub enum BackupError {
     Destination { to: String },
     #[error("the object store {place} refuses: {source}")]
     ObjectStore { place: String, source: Box<object_store::Error> },
-    #[error("the work on the files of the backup ended before its time")]
+    #[error(
+        "the work on the files of the backup was ended before it was done, and nothing of it is kept; begin again"
+    )]
     Interrupted,
 }
 

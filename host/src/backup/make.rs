@@ -1,9 +1,11 @@
 //! Takes a backup while the server works: copies of the databases, the master key, the plugins and their state, as one
 //! encrypted file, which is read again before it counts.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+
+use tokio_util::sync::CancellationToken;
 
 use super::age::{Identity, Recipient};
 use super::archive::{self, FORM, Manifest, Member};
@@ -11,10 +13,9 @@ use super::blocking::blocking;
 use super::destination::{self, Destination};
 use super::error::BackupError;
 use crate::clock::{Clock, Timestamp};
-use crate::store::{Store, copy_other_file, file_damage, free_disk};
+use crate::private_file::{self, give_to_owner};
+use crate::store::{SPARE_BYTES, Store, bytes_in_use, copy_other_file, file_damage, free_disk};
 
-/// What stays free on the disk of the database, at least.
-const SPARE_BYTES: u64 = 64 << 20;
 /// Directories within directories that are copied.
 const MAX_DEPTH: usize = 8;
 
@@ -44,13 +45,16 @@ pub struct Taken {
     pub unpacked_bytes: u64,
 }
 
-/// The directory of unencrypted copies, of this process alone; removed where it is dropped.
+/// The directory of unencrypted copies, of this process alone, and the archive until it has its place. Both are removed
+/// where this is dropped.
 struct Work {
     path: PathBuf,
+    draft: Option<PathBuf>,
     _lock: File,
 }
 
-/// Takes a backup. Where this fails, the destination has none more than before.
+/// Takes a backup. Where this fails, or is dropped, the destination has none more than before; the log names a file that
+/// could not be deleted there.
 pub async fn back_up(
     source: &Source,
     destination: &Destination,
@@ -61,33 +65,34 @@ pub async fn back_up(
         return Err(BackupError::NoRecipient);
     }
     let path = source.work.clone();
-    let work = blocking(move || Work::open(path)).await?;
-    let staged = work.path.join("members");
-    let copies = destination.copies_beside_database();
-    refuse_little_room(&work.path, needed_room(source).saturating_mul(copies), free_disk(&staged))?;
+    let mut work = blocking(move || Work::open(path)).await?;
     let now = clock.now();
-    let schema = copy_databases(source, &staged, clock).await?;
     let name = destination::name(now);
     let draft = destination.draft(&work.path, &name).await?;
+    let (of, room) = (source.clone(), (work.path.clone(), draft.clone()));
+    blocking(move || {
+        let needed = needed_room(&of)?.saturating_mul(copies_on_disk(&room.0, &room.1));
+        refuse_little_room(&room.0, needed, free_disk(&room.0))
+    })
+    .await?;
+    let schema = copy_databases(source, &work.staged(), clock).await?;
+    work.draft = Some(draft.clone());
+    // The thread that packs would go on when this is dropped, and the process would not end before it.
+    let stop = CancellationToken::new();
+    let _stop_when_dropped = stop.clone().drop_guard();
     let packing = Packing {
-        staged,
+        work,
         key: source.key.clone(),
         files: source.files.clone(),
         draft: draft.clone(),
         recipients: recipients.to_vec(),
         schema,
         now,
+        stop,
     };
-    let packed = blocking(move || packing.run()).await;
-    let placed = match packed {
-        Ok(packed) => destination.place(&draft, &name, &packed.sha256).await.map(|()| packed),
-        Err(error) => Err(error),
-    };
-    if placed.is_err() {
-        // It may never have been made.
-        drop(blocking(move || fs::remove_file(&draft).map_err(BackupError::at(&draft))).await);
-    }
-    let Packed { bytes, sha256, unpacked_bytes } = placed?;
+    let (packed, work) = blocking(move || Ok((packing.run()?, packing.work))).await?;
+    let Packed { bytes, sha256, unpacked_bytes } = packed;
+    destination.place(&draft, &name, &sha256).await?;
     blocking(move || {
         drop(work);
         Ok(())
@@ -96,10 +101,18 @@ pub async fn back_up(
     Ok(Taken { name, at: now, bytes, sha256, unpacked_bytes })
 }
 
-/// A copy of the databases is not larger than they are.
-fn needed_room(source: &Source) -> u64 {
-    let files = [&source.database.1, &source.inbox.1];
-    files.iter().filter_map(|it| fs::metadata(it).ok()).map(|it| it.len()).sum()
+/// The octets of the copies of the databases.
+fn needed_room(source: &Source) -> Result<u64, BackupError> {
+    let database = bytes_in_use(&source.database.1)?;
+    let inbox = &source.inbox.1;
+    let inbox = if inbox.is_file() { bytes_in_use(inbox)? } else { 0 };
+    Ok(database.saturating_add(inbox))
+}
+
+/// An archive may be as large as what is in it.
+fn copies_on_disk(work: &Path, draft: &Path) -> u64 {
+    let disk = |path: Option<&Path>| rustix::fs::stat(path?).ok().map(|it| it.st_dev);
+    if disk(Some(work)) == disk(draft.parent()) { 2 } else { 1 }
 }
 
 fn refuse_little_room(path: &Path, copies: u64, free: Option<u64>) -> Result<(), BackupError> {
@@ -135,13 +148,15 @@ async fn refuse_damage(name: &str, copy: &Path) -> Result<(), BackupError> {
 
 /// What becomes one file.
 struct Packing {
-    staged: PathBuf,
+    work: Work,
     key: (&'static str, PathBuf),
     files: Vec<(&'static str, PathBuf)>,
     draft: PathBuf,
     recipients: Vec<Recipient>,
     schema: i64,
     now: Timestamp,
+    /// Called off.
+    stop: CancellationToken,
 }
 
 struct Packed {
@@ -152,14 +167,15 @@ struct Packed {
 
 impl Packing {
     fn run(&self) -> Result<Packed, BackupError> {
+        let staged = self.work.staged();
         let (name, path) = &self.key;
         let no_key = |source| BackupError::NoMasterKey { path: path.clone(), source };
-        fs::copy(path, self.staged.join(name)).map_err(no_key)?;
+        fs::copy(path, staged.join(name)).map_err(no_key)?;
         for (name, path) in &self.files {
-            copy(path, &self.staged.join(name), 0)?;
+            copy(path, &staged.join(name), 0)?;
         }
         let mut members = Vec::new();
-        list(&self.staged, &self.staged, &mut members)?;
+        self.list(&staged, &staged, &mut members)?;
         let unpacked_bytes = members.iter().map(|it| it.bytes).sum();
         let manifest = Manifest {
             form: FORM,
@@ -172,21 +188,57 @@ impl Packing {
         // The server has no identity of the recipients. This one proves that the file opens, and is forgotten then.
         let witness = Identity::random().map_err(|_| BackupError::Interrupted)?;
         let recipients = [&self.recipients[..], &[witness.recipient()]].concat();
-        let out = private_file(&self.draft).map_err(at_draft())?;
-        archive::pack(&self.staged, &manifest, out, &recipients).map_err(at_draft())?;
-        let found = archive::verify(&self.draft, &witness);
+        let out = private_file::options().create(true).truncate(true).open(&self.draft);
+        let out = out.map_err(at_draft())?;
+        give_to_owner(&out, self.draft.parent().unwrap_or(&self.draft));
+        archive::pack(&staged, &manifest, out, &recipients, &self.stop).map_err(at_draft())?;
+        let found = archive::verify(&self.draft, &witness, &self.stop);
+        if self.stop.is_cancelled() {
+            return Err(BackupError::Interrupted);
+        }
         if !found.is_ok_and(|it| it == manifest) {
             return Err(BackupError::NotKept { place: self.draft.display().to_string() });
         }
-        let (bytes, sha256) = archive::digest(&self.draft).map_err(at_draft())?;
+        let (bytes, sha256) = archive::digest(&self.draft, &self.stop).map_err(at_draft())?;
         Ok(Packed { bytes, sha256, unpacked_bytes })
+    }
+
+    /// The files below a directory, in the order of their names.
+    fn list(
+        &self,
+        root: &Path,
+        directory: &Path,
+        members: &mut Vec<Member>,
+    ) -> Result<(), BackupError> {
+        let entries = fs::read_dir(directory).map_err(BackupError::at(directory))?;
+        let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
+        let mut paths = paths.map_err(BackupError::at(directory))?;
+        paths.sort_unstable();
+        for path in paths {
+            if path.is_dir() {
+                self.list(root, &path, members)?;
+                continue;
+            }
+            let Some(name) = path.strip_prefix(root).ok().and_then(Path::to_str) else {
+                let source = io::ErrorKind::InvalidFilename.into();
+                return Err(BackupError::Io { path, source });
+            };
+            let (bytes, sha256) =
+                archive::digest(&path, &self.stop).map_err(BackupError::at(&path))?;
+            members.push(Member { name: name.to_owned(), bytes, sha256 });
+        }
+        Ok(())
     }
 }
 
 impl Work {
     fn open(path: PathBuf) -> Result<Self, BackupError> {
         let lock_file = path.with_extension("lock");
-        let lock = File::create(&lock_file).map_err(BackupError::at(&lock_file))?;
+        let lock = private_file::options().create(true).truncate(false).open(&lock_file);
+        let lock = lock.map_err(BackupError::at(&lock_file))?;
+        // Of a backup that root takes by hand, so that the schedule can take the next one.
+        let data = path.parent().unwrap_or(&path);
+        give_to_owner(&lock, data);
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(BackupError::UnderWay),
@@ -201,13 +253,24 @@ impl Work {
             }
             Ok(()) | Err(_) => {}
         }
-        private_directory(&path.join("members")).map_err(BackupError::at(&path))?;
-        Ok(Self { path, _lock: lock })
+        let work = Self { path, draft: None, _lock: lock };
+        let made = private_directory(&work.staged());
+        made.map_err(BackupError::at(&work.path))?;
+        Ok(work)
+    }
+
+    /// What becomes the members of the archive.
+    fn staged(&self) -> PathBuf {
+        self.path.join("members")
     }
 }
 
 impl Drop for Work {
     fn drop(&mut self) {
+        if let Some(draft) = &self.draft {
+            // It may have its place by now, or never have been made.
+            drop(fs::remove_file(draft));
+        }
         if let Err(error) = fs::remove_dir_all(&self.path) {
             let path = self.path.display();
             tracing::warn!(%path, %error, "the unencrypted copies of a backup cannot be removed; the next backup does it");
@@ -241,27 +304,6 @@ fn copy(from: &Path, to: &Path, depth: usize) -> Result<(), BackupError> {
     Ok(())
 }
 
-/// The files below a directory, in the order of their names.
-fn list(root: &Path, directory: &Path, members: &mut Vec<Member>) -> Result<(), BackupError> {
-    let entries = fs::read_dir(directory).map_err(BackupError::at(directory))?;
-    let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
-    let mut paths = paths.map_err(BackupError::at(directory))?;
-    paths.sort_unstable();
-    for path in paths {
-        if path.is_dir() {
-            list(root, &path, members)?;
-            continue;
-        }
-        let Some(name) = path.strip_prefix(root).ok().and_then(Path::to_str) else {
-            let source = io::ErrorKind::InvalidFilename.into();
-            return Err(BackupError::Io { path, source });
-        };
-        let (bytes, sha256) = archive::digest(&path).map_err(BackupError::at(&path))?;
-        members.push(Member { name: name.to_owned(), bytes, sha256 });
-    }
-    Ok(())
-}
-
 /// Makes a directory that only its owner can look into, with those above it.
 pub fn private_directory(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
@@ -269,15 +311,6 @@ pub fn private_directory(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)
-}
-
-/// Makes a file that only its owner can read, in place of one that is there.
-fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 #[cfg(test)]

@@ -2,20 +2,22 @@
 //! directory has its name.
 
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::path::Path;
+
+use tokio_util::sync::CancellationToken;
 
 use super::age::Identity;
 use super::archive::{self, Manifest};
 use super::destination::sync;
 use super::error::{ArchiveError, BackupError};
 use super::make::private_directory;
+use crate::private_file;
 
 /// Unpacks an archive into a directory, which is made where it is missing, and must be empty.
 pub fn unpack(file: &Path, identity: &Identity, into: &Path) -> Result<Manifest, BackupError> {
     let unreadable = |source| BackupError::Archive { path: file.to_owned(), source };
-    archive::verify(file, identity).map_err(unreadable)?;
+    archive::verify(file, identity, &CancellationToken::new()).map_err(unreadable)?;
     private_directory(into).map_err(BackupError::at(into))?;
     let mut directories = BTreeSet::from([into.to_owned()]);
     let mut unwritten = None;
@@ -41,11 +43,7 @@ fn write(path: &Path, content: &mut dyn Read) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         private_directory(directory)?;
     }
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = private_file::options().create_new(true).open(path)?;
     io::copy(content, &mut file)?;
     file.sync_all()
 }

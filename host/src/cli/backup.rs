@@ -1,6 +1,5 @@
 //! `waxwing backup`: an encrypted copy of the server's state, taken while it works.
 
-use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +14,7 @@ use crate::backup::{BackupError, Destination, Taken, back_up};
 use crate::clock::{Clock, Timestamp};
 use crate::config::LogFilter;
 use crate::management::acts;
+use crate::private_file;
 use crate::server;
 use crate::server::data_dir::DataDir;
 use crate::telemetry;
@@ -82,7 +82,15 @@ pub async fn run(backup: Backup) -> Result<(), CliError> {
     }
     let destination = Destination::new(&to, &server::backup::object_store(&config.backup)?)?;
     let clock = Clock::system();
-    let taken = Box::pin(back_up(&source, &destination, &recipients, &clock)).await?;
+    let mut stops = server::StopSignals::listen().map_err(CliError::Runtime)?;
+    // A process that a signal ends would leave the unencrypted copies.
+    let taken = tokio::select! {
+        taken = Box::pin(back_up(&source, &destination, &recipients, &clock)) => taken?,
+        stop = stops.next() => {
+            stop.map_err(CliError::Runtime)?;
+            return Err(BackupError::Interrupted.into());
+        }
+    };
     let Taken { name, at, bytes, sha256, unpacked_bytes } = taken;
     note_act(acts::backed_up(&name, &destination.shown()));
     let answer = json!({
@@ -101,11 +109,7 @@ fn keygen(file: &Path, output: Output, now: Timestamp) -> Result<(), CliError> {
     let identity = Identity::random().map_err(|error| CliError::Usage(error.to_string()))?;
     let recipient = identity.recipient().to_string();
     let unwritable = |source| CliError::Unwritable { path: file.to_owned(), source };
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut out = options.open(file).map_err(unwritable)?;
+    let mut out = private_file::options().create_new(true).open(file).map_err(unwritable)?;
     let text = identity.to_file(now);
     out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).map_err(unwritable)?;
     output.one(&json!({"recipient": recipient, "identityFile": file}), || recipient.clone());

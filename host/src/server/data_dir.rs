@@ -3,13 +3,13 @@
 mod left_over;
 mod rights;
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use rights::{give_to_owner, shared_mode};
+use rights::shared_mode;
 use rustix::fs::Access;
 
 use super::directory::{self, UnusableDirectory};
@@ -18,6 +18,7 @@ use crate::backup::Source;
 use crate::config;
 use crate::id::fill_random;
 use crate::mail::verp::Verp;
+use crate::private_file::{self, give_to_owner};
 use crate::store::Place;
 use crate::store::seal::{KeyRing, return_path_key};
 
@@ -439,11 +440,8 @@ impl DataDir {
         if path.is_file() {
             return Ok(path);
         }
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path).map_err(at(&path))?;
+        let file = private_file::options().create(true).truncate(false).open(&path);
+        let file = file.map_err(at(&path))?;
         give_to_owner(&file, &self.path);
         Ok(path)
     }
@@ -561,11 +559,8 @@ fn lock_at(path: PathBuf) -> Result<Option<Lock>, DataDirError> {
 /// Writes a file that only its owner can read, whole or not at all.
 fn write_private_at(path: &Path, bytes: &[u8]) -> Result<(), DataDirError> {
     let partial = beside(path, &left_over::ending_of_this_process());
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&partial).map_err(at(&partial))?;
+    let file = private_file::options().create(true).truncate(true).open(&partial);
+    let mut file = file.map_err(at(&partial))?;
     give_to_owner(&file, if path.exists() { path } else { directory::of_file(path) });
     let written = file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&partial));
     let placed = written.and_then(|()| std::fs::rename(&partial, path).map_err(at(path)));

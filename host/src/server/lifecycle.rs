@@ -42,16 +42,24 @@ impl StopSignals {
         Ok(Self {})
     }
 
+    /// Waits for the next one.
+    ///
+    /// # Errors
+    /// Signals cannot be received.
     #[cfg(unix)]
-    async fn next(&mut self) -> io::Result<()> {
+    pub async fn next(&mut self) -> io::Result<()> {
         tokio::select! {
             _ = self.interrupt.recv() => Ok(()),
             _ = self.terminate.recv() => Ok(()),
         }
     }
 
+    /// Waits for Ctrl-C.
+    ///
+    /// # Errors
+    /// Signals cannot be received.
     #[cfg(not(unix))]
-    async fn next(&mut self) -> io::Result<()> {
+    pub async fn next(&mut self) -> io::Result<()> {
         tokio::signal::ctrl_c().await
     }
 }

@@ -68,9 +68,8 @@ mod tests {
         verify(&data, &store).await.expect("the same");
         std::fs::remove_file(data.file("master.key")).expect("removed");
         let missing = verify(&data, &store).await;
-        let is_missing = |it: &_| {
-            matches!(it, Err(MasterKeyError::DataDir(DataDirError::MissingKey { .. })))
-        };
+        let is_missing =
+            |it: &_| matches!(it, Err(MasterKeyError::DataDir(DataDirError::MissingKey { .. })));
         assert!(is_missing(&missing), "{missing:?}");
         assert!(!data.has_master_key(), "no new one is made");
         data.write_private("master.key", &[7; 32]).expect("written");

@@ -2,7 +2,6 @@
 //! and how the file gives disk space back. With `auto_vacuum = INCREMENTAL` it keeps account of where each
 //! page belongs, so that its free pages can be cut off a few at a time while others write.
 
-use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,9 +9,13 @@ use std::time::Duration;
 use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions};
 use sqlx::{ConnectOptions, Connection, Row, Sqlite, SqlitePool, Transaction};
 
+use crate::private_file;
+
 const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 /// How long a copy waits for another process that has the file for itself.
 const COPY_WAIT: Duration = Duration::from_secs(30);
+/// What stays free on a disk beside a copy of a database that is on it.
+pub const SPARE_BYTES: u64 = 64 << 20;
 /// Free pages that always stay.
 const SPARE_PAGES: i64 = 1_000;
 /// Of a larger file, one in so many pages may be free: it is used again before the next pass.
@@ -165,11 +168,7 @@ pub fn beside(file: &Path, ending: &str) -> PathBuf {
 
 /// Makes an empty file that only its owner may read and write. SQLite fills it and keeps its mode.
 pub fn make_private(file: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file).map(drop)
+    private_file::options().create_new(true).open(file).map(drop)
 }
 
 #[cfg(test)]

@@ -2,12 +2,17 @@
 
 use std::path::Path;
 
-use super::embedded;
+use super::{database, embedded};
 use crate::store::StoreError;
 
 /// Copies a file that is not the store's, whoever has it open, into a new file.
 pub async fn copy_other_file(file: &Path, into: &Path) -> Result<(), StoreError> {
     embedded::copy(file, into).await.map_err(StoreError::during("copy"))
+}
+
+/// Bytes of a file that a copy of it has: with what its write-ahead log has alone, and without its free pages.
+pub fn bytes_in_use(file: &Path) -> Result<u64, StoreError> {
+    database::bytes_in_use(file)
 }
 
 /// Bytes that are free on a file's disk; none where the system does not say.

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use super::embedded::{beside, make_private};
+use super::embedded::{SPARE_BYTES, beside, make_private};
 use super::{Place, Store, database, free_disk};
 use crate::clock::Clock;
 use crate::store::StoreError;
@@ -14,8 +14,6 @@ use crate::store::error::BASELINE_SCHEMA;
 /// How many copies stay, the newest ones. Two, so that an upgrade that fails half-way and is begun again leaves the copy from
 /// before its first attempt.
 const MAX_COPIES: usize = 2;
-/// What stays free on the disk beside a copy.
-const SPARE_BYTES: u64 = 64 << 20;
 /// In the name of a copy, between the name of the database and the number of its last migration.
 const COPY: &str = ".schema-";
 /// The ending of a copy that is being written.

@@ -21,7 +21,8 @@ impl Packed {
         std::fs::write(root.join("master.key"), "top secret").expect("written");
         std::fs::write(root.join("plugins/a.wasm"), large).expect("written");
         let members = ["master.key", "plugins/a.wasm"].map(|name| {
-            let (bytes, sha256) = digest(&root.join(name)).expect("readable");
+            let (bytes, sha256) =
+                digest(&root.join(name), &CancellationToken::new()).expect("readable");
             Member { name: name.to_owned(), bytes, sha256 }
         });
         let (version, members) = ("1.2.3".to_owned(), members.to_vec());
@@ -29,7 +30,8 @@ impl Packed {
         change(&mut manifest);
         let identity = Identity::random().expect("made");
         let out = File::create(directory.path().join("archive")).expect("made");
-        pack(&root, &manifest, out, &[identity.recipient()]).expect("packed");
+        pack(&root, &manifest, out, &[identity.recipient()], &CancellationToken::new())
+            .expect("packed");
         Self { directory, identity, manifest }
     }
 
@@ -42,7 +44,7 @@ impl Packed {
     }
 
     fn refused(&self) -> ArchiveError {
-        verify(&self.file(), &self.identity).expect_err("refused")
+        verify(&self.file(), &self.identity, &CancellationToken::new()).expect_err("refused")
     }
 }
 
@@ -70,7 +72,7 @@ fn nothing_of_an_archive_can_be_read_without_an_identity() {
         assert!(!is_there, "{text} stands in the archive");
     }
     let other = Identity::random().expect("made");
-    let refused = verify(&packed.file(), &other).expect_err("refused");
+    let refused = verify(&packed.file(), &other, &CancellationToken::new()).expect_err("refused");
     assert!(
         matches!(refused, ArchiveError::Decrypt(age::DecryptError::OtherRecipients)),
         "{refused}"
@@ -92,7 +94,7 @@ fn a_truncated_or_changed_archive_is_refused() {
         packed.refused();
     }
     std::fs::write(packed.file(), &whole).expect("written");
-    verify(&packed.file(), &packed.identity).expect("whole again");
+    verify(&packed.file(), &packed.identity, &CancellationToken::new()).expect("whole again");
 }
 
 #[test]

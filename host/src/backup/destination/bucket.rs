@@ -86,17 +86,32 @@ impl Bucket {
             return Err(error);
         }
         upload.finish().await.map_err(self.refused())?;
+        let fault = match self.digest(&key).await {
+            Ok(found) if found == sha256 => return Ok(()),
+            Ok(_) => BackupError::NotKept { place: self.shown.clone() },
+            Err(error) => error,
+        };
+        // It would count for `keep` and pass for the newest, and nobody knows whether it opens.
+        if let Err(error) = self.delete(name).await {
+            tracing::warn!(
+                to = self.shown,
+                backup = name,
+                %error,
+                "a backup that could not be read again cannot be deleted either; delete it by hand"
+            );
+        }
+        Err(fault)
+    }
+
+    /// The SHA-256 digest of an object, in hexadecimal digits.
+    async fn digest(&self, key: &Key) -> Result<String, BackupError> {
         let mut digest = Sha256::new();
-        let found = self.store.get(&key).await.map_err(self.refused())?;
+        let found = self.store.get(key).await.map_err(self.refused())?;
         let mut content = found.into_stream();
         while let Some(bytes) = content.next().await {
             digest.update(bytes.map_err(self.refused())?);
         }
-        if hexadecimal(&digest.finalize()) == sha256 {
-            return Ok(());
-        }
-        self.delete(name).await?;
-        Err(BackupError::NotKept { place: self.shown.clone() })
+        Ok(hexadecimal(&digest.finalize()))
     }
 
     async fn send(&self, file: &Path, upload: &mut WriteMultipart) -> Result<(), BackupError> {

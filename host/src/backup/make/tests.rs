@@ -113,3 +113,66 @@ fn a_backup_leaves_the_room_that_the_server_needs_to_accept_mail() {
     assert!(matches!(refuse(Some(needed - 1)), Err(BackupError::Disk { .. })));
     assert!(refuse(Some(needed)).is_ok() && refuse(None).is_ok());
 }
+
+#[test]
+fn a_destination_on_the_disk_of_the_database_needs_room_for_two_copies() {
+    let home = tempfile::tempdir().expect("a directory");
+    assert_eq!(copies_on_disk(home.path(), &home.path().join("draft")), 2);
+    assert_eq!(copies_on_disk(home.path(), Path::new("/proc/draft")), 1, "another disk");
+}
+
+#[tokio::test]
+async fn the_room_for_a_copy_counts_what_the_write_ahead_log_has_alone() {
+    let fixture = Fixture::new().await;
+    let needed = needed_room(&fixture.source).expect("known");
+    let copy = fixture.home.path().join("copy");
+    let clock = Clock::manual(NOW);
+    Store::copy(&fixture.source.database.1, &copy, &clock).await.expect("copied");
+    let copied = fs::metadata(&copy).expect("there").len();
+    assert!(copied <= needed, "{copied} bytes are copied, and room for {needed} was asked for");
+}
+
+#[tokio::test]
+async fn a_backup_that_is_called_off_ends_at_once_and_leaves_nothing() {
+    let fixture = Fixture::new().await;
+    let mut work = Work::open(fixture.source.work.clone()).expect("free");
+    let clock = Clock::manual(NOW);
+    copy_databases(&fixture.source, &work.staged(), &clock).await.expect("copied");
+    let draft = fixture.home.path().join("draft");
+    fs::write(&draft, "half an archive").expect("written");
+    work.draft = Some(draft.clone());
+    let stop = CancellationToken::new();
+    stop.cancel();
+    let packing = Packing {
+        work,
+        key: fixture.source.key.clone(),
+        files: fixture.source.files.clone(),
+        draft: draft.clone(),
+        recipients: vec![fixture.identity.recipient()],
+        schema: 1,
+        now: NOW,
+        stop,
+    };
+    assert!(packing.run().is_err(), "it reads no further");
+    drop(packing);
+    assert!(!fixture.source.work.exists() && !draft.exists());
+    fixture.back_up().await.expect("the next one is taken");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_a_backup_of_root_makes_belongs_to_the_owner_of_the_data() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let fixture = Fixture::new().await;
+    let data = fixture.home.path().join("data");
+    // Only root can give a directory away; another user's files are that user's in any case.
+    if rustix::process::geteuid().is_root() {
+        chown(&data, Some(65_534), Some(65_534)).expect("given away");
+    }
+    let taken = fixture.back_up().await.expect("taken");
+    let owner = fs::metadata(&data).expect("there").uid();
+    let lock = fixture.source.work.with_extension("lock");
+    for path in [lock, fixture.backups(), fixture.backups().join(taken.name)] {
+        assert_eq!(fs::metadata(&path).expect("there").uid(), owner, "{}", path.display());
+    }
+}

@@ -19,13 +19,11 @@ use super::connections::options;
 use super::inline::waiting;
 use super::migrations;
 use crate::store::StoreError;
-use crate::store::embedded::{self, beside};
+use crate::store::embedded::{self, SPARE_BYTES, beside};
 use crate::store::error::{BASELINE_SCHEMA, ConversionError};
 
 /// How long another process that has the old file open may take to leave it.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
-/// Free disk beyond what is as large as the old file.
-const SPARE_BYTES: u64 = 64 << 20;
 /// A larger file is converted without an integrity check before.
 const MAX_CHECKED_BYTES: u64 = 1 << 30;
 
