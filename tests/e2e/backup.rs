@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::Duration;
@@ -398,4 +399,33 @@ async fn a_backup_is_kept_in_and_restored_from_an_object_store() {
     let key = |data: &Path| fs::read(data.join("master.key")).expect("readable");
     assert_eq!(key(&restored), key(&server.data_dir()));
     assert!(!server.data_dir().join("backup-work").exists(), "no copy is left behind");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_that_is_stopped_leaves_no_unencrypted_copy() {
+    if only_on_a_file("PostgreSQL has backups of its own") {
+        return;
+    }
+    let (place, server) = (Place::new(), Server::dev());
+    // An object store that takes the connection and never answers.
+    let deaf = TcpListener::bind("127.0.0.1:0").expect("a port");
+    deaf.set_nonblocking(true).expect("set");
+    let endpoint = format!("http://{}", deaf.local_addr().expect("bound"));
+    let mut backup = Command::new(binary());
+    backup.args(["backup", "--to", "s3://bucket/one", "--recipient", &place.recipient]);
+    backup.arg("--data-dir").arg(server.data_dir()).env("WAXWING_BACKUP__S3_ENDPOINT", endpoint);
+    backup.env("WAXWING_BACKUP__S3_REGION", "us-east-1");
+    backup.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
+    let command = backup.stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let begun = || async { deaf.accept().ok() };
+    let _silent = until_async("the upload begins", BOUND, begun).await;
+    let work = server.data_dir().join("backup-work");
+    assert!(work.join("members/waxwing.db").is_file(), "there is an unencrypted copy");
+    let kill = format!("kill -INT {}", command.id());
+    let sent = Command::new("sh").args(["-c", &kill]).status();
+    assert!(sent.expect("sh runs").success());
+    let ended = command.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(!ended.status.success() && said.contains("nothing of it is kept"), "{said}");
+    assert!(!work.exists());
 }

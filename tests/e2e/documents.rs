@@ -41,7 +41,7 @@ impl Identifiers {
                 self.by_kind.insert(kind.to_owned(), word.to_owned());
             }
             if word.starts_with("age1") {
-                self.recipient = word.to_owned();
+                word.clone_into(&mut self.recipient);
             }
         }
     }

@@ -254,8 +254,9 @@ impl Work {
             Ok(()) | Err(_) => {}
         }
         let work = Self { path, draft: None, _lock: lock };
-        let made = private_directory(&work.staged());
-        made.map_err(BackupError::at(&work.path))?;
+        for directory in [&work.path, &work.staged()] {
+            private_directory(directory).map_err(BackupError::at(directory))?;
+        }
         Ok(work)
     }
 
@@ -310,7 +311,10 @@ pub fn private_directory(path: &Path) -> io::Result<()> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    builder.create(path)?;
+    // The server removes what a backup of root that was killed has left.
+    give_to_owner(&File::open(path)?, path.parent().unwrap_or(path));
+    Ok(())
 }
 
 #[cfg(test)]

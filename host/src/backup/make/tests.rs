@@ -172,7 +172,9 @@ async fn what_a_backup_of_root_makes_belongs_to_the_owner_of_the_data() {
     let taken = fixture.back_up().await.expect("taken");
     let owner = fs::metadata(&data).expect("there").uid();
     let lock = fixture.source.work.with_extension("lock");
-    for path in [lock, fixture.backups(), fixture.backups().join(taken.name)] {
-        assert_eq!(fs::metadata(&path).expect("there").uid(), owner, "{}", path.display());
+    let work = Work::open(fixture.source.work.clone()).expect("free");
+    let archive = fixture.backups().join(taken.name);
+    for path in [&lock, &work.path, &work.staged(), &fixture.backups(), &archive] {
+        assert_eq!(fs::metadata(path).expect("there").uid(), owner, "{}", path.display());
     }
 }

@@ -1,6 +1,5 @@
 //! `waxwing plugin keygen`, `sign` and `verify`: Ed25519 over a component's digest.
 
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use super::super::output::Output;
 use super::error::ToolError;
 use super::project::{artifact, text};
 use crate::plugin::signature::{PublicKey, SecretKey, verify};
+use crate::private_file;
 
 /// Signing needs no limit that a server has; this one keeps memory bounded.
 const MAX_COMPONENT_BYTES: u64 = 256 << 20;
@@ -139,11 +139,7 @@ fn public_key(given: &str) -> Result<PublicKey, ToolError> {
 
 /// Never over another file, and never readable by others, not even for a moment.
 fn write_secret(path: &Path, secret: &str) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = private_file::options().create_new(true).open(path)?;
     file.write_all(format!("{secret}\n").as_bytes())?;
     file.sync_all()
 }
