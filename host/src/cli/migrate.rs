@@ -321,7 +321,7 @@ fn files(migrate: &Migrate) -> Vec<String> {
             if missing.contains(&"master.key") {
                 next.push(format!(
                     "Copy these from the data directory of the server, as far as they are there, into {}: {}. Without \
-                     master.key the server does not start.",
+                     master.key, or the file that store.master_key_file names, the server does not start.",
                     to.display(),
                     missing.join(", ")
                 ));
