@@ -48,12 +48,8 @@ impl SlotSupervisor {
         match nodes.exchange(report).await {
             Ok(false) => {}
             Ok(true) => self.show_all(),
-            Err(error) => {
-                nodes.complain(&error);
-                return;
-            }
+            Err(error) => nodes.complain(&error),
         }
-        self.decide_promotions();
     }
 
     /// Examines anew what another node had proven and would have activated, shadowed or held ready. That node is gone.
@@ -167,7 +163,8 @@ impl SlotSupervisor {
         self.machines.of(slot).mark_unsaved();
     }
 
-    fn decide_promotions(&mut self) {
+    /// Makes versions active that all nodes have loaded, and rejects those that one of them cannot load.
+    pub(super) fn decide_promotions(&mut self) {
         let verdicts = self.nodes.as_ref().map(Nodes::verdicts).unwrap_or_default();
         for (slot, verdict) in verdicts {
             match verdict {
