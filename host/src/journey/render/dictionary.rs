@@ -74,9 +74,13 @@ mod tests {
         Body::pack_with(&raw, Some(&Dictionary { id: 1, bytes: dictionary.into() })).bytes().len()
     }
 
+    /// A word that occurs once.
+    fn word(n: u32) -> String {
+        format!("{:08x}", n.wrapping_mul(2_654_435_761))
+    }
+
     /// Rows with words that occur once, and with what differs between messages.
     fn html(rows: u32, differs: &str) -> String {
-        let word = |n: u32| format!("{:08x}", n.wrapping_mul(2_654_435_761));
         let words = |row: u32| (0..6).map(|n| word(6 * row + n)).collect::<Vec<_>>().join(" ");
         let rows = (0..rows).map(|n| format!("<p>{}</p>\n<b>{differs}</b>\n", words(n)));
         rows.collect::<Vec<_>>().concat()
@@ -111,15 +115,15 @@ mod tests {
 
     #[test]
     fn without_an_example_a_dictionary_is_encoded_as_most_messages_are() {
-        let cell = |value: &str| {
-            let cell = format!(
-                "<td class=\"total\" align=\"right\" style=\"padding:10px 0\">{value}</td>\n"
-            );
-            (0..40).map(|n| format!("<tr id=\"{n}\">{cell}")).collect::<Vec<_>>().concat()
+        let links = |value: &str| {
+            let link = |n: u32| {
+                format!("<a class=\"{}\" id=\"{}\">{value}</a>\n", word(2 * n), word(2 * n + 1))
+            };
+            (0..80).map(link).collect::<Vec<_>>().concat()
         };
         let source =
-            TemplateSource { html: Some(cell("{{ total }}")), ..TemplateSource::default() };
-        let sent = Parts { html: Some(cell("£12.50")), ..Parts::default() };
+            TemplateSource { html: Some(links("{{ total }}")), ..TemplateSource::default() };
+        let sent = Parts { html: Some(links("£12.50")), ..Parts::default() };
         let with = packed(&sent, of_source(&source, &Blocks::default()));
         let in_seven_bits = packed(&sent, of("", None, source.html.as_deref()));
         assert!(with * 3 < in_seven_bits * 2, "{with} and {in_seven_bits} bytes");
