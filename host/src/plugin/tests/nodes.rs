@@ -22,6 +22,8 @@ struct Rows {
     slots: BTreeMap<String, (i64, String)>,
     components: BTreeMap<String, Vec<u8>>,
     nodes: BTreeMap<String, String>,
+    /// Another node writes a slot before the next one that saves it does.
+    is_contended: bool,
 }
 
 /// A node's connection to it.
@@ -65,6 +67,11 @@ impl SharedSlots for SharedRows {
         state: &'a str,
     ) -> BoxFuture<'a, Shared<Option<i64>>> {
         let mut rows = self.lock();
+        if std::mem::take(&mut rows.is_contended)
+            && let Some((generation, _)) = rows.slots.get_mut(slot)
+        {
+            *generation += 1;
+        }
         let now = rows.slots.get(slot).map_or(0, |row| row.0);
         if now != seen {
             return answer(None);
@@ -171,6 +178,27 @@ async fn an_operator_may_ask_one_node_to_install_and_another_to_activate() {
     other.order(PLAN, Order::Activate).await.expect("it waits");
     other.live(PLAN, "price-one").await;
     one.live(PLAN, "price-one").await;
+}
+
+#[tokio::test]
+async fn nothing_comes_of_an_order_that_was_refused_because_another_node_was_first() {
+    let (rows, _dirs, [one, other]) = two_nodes().await;
+    other
+        .order(PLAN, install(&waxwing_guests::component("price-setting"), None))
+        .await
+        .expect("taken");
+    one.live(PLAN, "price-setting").await;
+    other.live(PLAN, "price-setting").await;
+    rows.lock().expect("nobody panicked").is_contended = true;
+    let refused = one.order(PLAN, install(&waxwing_guests::component("price-one"), None)).await;
+    assert!(matches!(refused, Err(OrderError::Changed(_))), "{refused:?}");
+    assert!(one.view(PLAN).candidate.is_none());
+    other.order(PLAN, install(&waxwing_guests::component("price-two"), None)).await.expect("taken");
+    one.live(PLAN, "price-two").await;
+    other.live(PLAN, "price-two").await;
+    let before = other.view(PLAN).previous.and_then(|it| it.digest);
+    let setting = Artifact::new(waxwing_guests::component("price-setting"));
+    assert_eq!(before.as_deref(), Some(setting.digest()), "what was refused was never live");
 }
 
 #[tokio::test]

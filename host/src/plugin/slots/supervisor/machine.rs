@@ -319,6 +319,12 @@ impl Machine {
         self.candidate = Candidate::None;
     }
 
+    /// Nothing comes of the work that is under way, nor of what waits.
+    pub fn abandon_work(&mut self) {
+        self.begin();
+        self.drop_candidate();
+    }
+
     /// The operator installs a component with rules of its own, or without.
     pub fn ask(&mut self, asked: Option<Asked>) {
         self.state.asked = asked;

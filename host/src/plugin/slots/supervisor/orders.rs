@@ -34,6 +34,9 @@ impl SlotSupervisor {
             Err(error) => Err(error),
         };
         if self.save(work).await.contains(&slot) {
+            // What the order began would become active all the same, in the place of what the other node was given.
+            self.machines.of(&slot).abandon_work();
+            self.publish(&slot);
             result = Err(OrderError::Changed(slot));
         }
         // Whoever asked may have gone away.
