@@ -12,6 +12,7 @@
 use std::hash::Hash;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use moka::policy::EvictionPolicy;
@@ -31,6 +32,8 @@ use crate::template::slug::Slug;
 use crate::template::version::TemplateVersion;
 
 const MAX_CACHED_FACTS: u64 = 10_000;
+/// How old the counters of an account may be where other nodes accept mail of the account, too.
+const COUNTERS_KEPT: Duration = Duration::from_secs(1);
 /// Changed accounts that are forgotten one by one; of more at one time, everything is.
 const MAX_CHANGED_ACCOUNTS: usize = 1_000;
 
@@ -103,11 +106,12 @@ struct Cached {
     signing: Cache<(Epoch, DomainName), Arc<SigningKeys>>,
 }
 
-/// An account, and counters that follow its commits on this node.
+/// An account, and counters that follow its commits on this node, and within [`COUNTERS_KEPT`] those on others.
 #[derive(Debug)]
 pub struct AccountFacts {
     pub account: Account,
     day: i64,
+    read_at: Instant,
     balance: AtomicI64,
     sent_today: AtomicU64,
     sent_month: AtomicU64,
@@ -247,7 +251,11 @@ impl Snapshot {
 
     pub async fn account(&self, id: AccountId) -> Result<Option<Arc<AccountFacts>>, FactError> {
         let (epoch, today) = (self.epoch(id), self.now.day());
-        if let Some(account) = self.cached.accounts.get(&epoch).filter(|it| it.day == today) {
+        // Other nodes accept mail of the account, too.
+        let is_known = |it: &Arc<AccountFacts>| {
+            it.day == today && (self.store.has_file() || it.read_at.elapsed() < COUNTERS_KEPT)
+        };
+        if let Some(account) = self.cached.accounts.get(&epoch).filter(is_known) {
             return Ok(Some(account));
         }
         let statement = accounts::account(id, today);
@@ -322,6 +330,7 @@ impl AccountFacts {
         Self {
             account: row.account,
             day,
+            read_at: Instant::now(),
             balance: AtomicI64::new(row.balance.0),
             sent_today: AtomicU64::new(row.sent_today),
             sent_month: AtomicU64::new(row.sent_month),
