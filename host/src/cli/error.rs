@@ -126,11 +126,16 @@ pub enum CliError {
     Usage(String),
 }
 
+/// `EX_CONFIG` of sysexits(3), which the unit of systemd names: each start would copy the whole database before it fails.
+const NOT_AGAIN: u8 = 78;
+
 impl CliError {
-    /// That of diff(1) where nothing could be compared.
+    /// That of diff(1) where nothing could be compared, and [`NOT_AGAIN`] where a further start cannot succeed.
     pub fn exit_code(&self) -> ExitCode {
         if matches!(self, Self::Sync(SyncError::NotCompared(_))) {
             ExitCode::from(2)
+        } else if matches!(self, Self::Start(StartError::Store(StoreError::Migrate(_)))) {
+            ExitCode::from(NOT_AGAIN)
         } else {
             ExitCode::FAILURE
         }

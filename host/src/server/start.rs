@@ -55,6 +55,8 @@ use crate::upkeep::retention::{Kept, Retention};
 use crate::upkeep::verify_domains::Verifier;
 
 /// How long deliveries under way may take after the listeners have stopped.
+/// How long the connections to the database may take to close.
+const CLOSE_TIME: Duration = Duration::from_secs(10);
 const DELIVERY_DRAIN: Duration = Duration::from_secs(30);
 /// How long the outcome of a post to a webhook may take to be stored, after the time-out of the post. A post that is cut off
 /// is made again.
@@ -461,7 +463,11 @@ impl RunningServer {
         }
         self.sandbox.finish().await;
         self.node.end().await;
-        self.store.close().await;
+        if tokio::time::timeout(CLOSE_TIME, self.store.close()).await.is_err() {
+            tracing::warn!(
+                "the connections to the database did not close in time; the server ends without them"
+            );
+        }
         #[cfg(feature = "otlp")]
         crate::trace::flush();
         tracing::info!("stopped; messages in the queue go on at the next start");

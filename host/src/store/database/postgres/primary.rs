@@ -290,7 +290,7 @@ pub async fn timeline(connection: &mut PgConnection) -> Result<Timeline, sqlx::E
     }
 }
 
-fn no_answer() -> sqlx::Error {
+pub fn no_answer() -> sqlx::Error {
     let why = "the database's primary does not answer, or is another host now";
     io::Error::new(io::ErrorKind::ConnectionAborted, why).into()
 }

@@ -1,13 +1,14 @@
 //! Transactions on PostgreSQL.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sqlx::postgres::PgConnection;
 use sqlx::{Postgres as Driver, Transaction};
 
 use super::super::writers::Writers;
 use super::pool::Server;
-use super::primary::Primary;
+use super::primary::{Primary, no_answer};
 use super::sqlstate::code;
 use crate::store::error::DriverError;
 
@@ -17,6 +18,9 @@ pub const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 /// little the two would be in each other's way: who wants it alone comes to it under any load (decision 0067).
 pub const ALONE: &str = "SELECT pg_advisory_xact_lock(7023767254913049)";
 const BESIDE: &str = "SELECT pg_advisory_xact_lock_shared(7023767254913049)";
+/// A COMMIT that takes longer waits for a synchronous standby that is gone, or for a disk: nobody knows then what becomes
+/// of the transaction.
+const COMMIT_WAIT: Duration = Duration::from_secs(20);
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// A transaction that is open.
@@ -51,13 +55,15 @@ pub async fn snapshot(server: &Server) -> Result<Open, DriverError> {
 }
 
 impl Open {
-    /// Commits. Where the connection breaks meanwhile nobody knows whether it did.
+    /// Commits. Where the connection breaks meanwhile, or no answer comes, nobody knows whether it did.
     pub async fn commit(self) -> Result<(), DriverError> {
         if self.has_failed {
             return Err(DriverError::RolledBack);
         }
         let Self { tx, primary, .. } = self;
-        primary.unless_given_up(tx.commit()).await.map_err(|error| {
+        let committed =
+            tokio::time::timeout(COMMIT_WAIT, primary.unless_given_up(tx.commit())).await;
+        committed.unwrap_or_else(|_| Err(no_answer())).map_err(|error| {
             // A SQLSTATE means that COMMIT failed, as by a deferred constraint, and nothing was written. Class 57 is the
             // exception: a server that shuts down may have written the transaction before.
             if code(&error).is_some_and(|it| !it.starts_with("57")) {
