@@ -1,7 +1,5 @@
 //! The command line: the only place that prints, and that decides exit codes.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
-
 mod account;
 mod audit;
 mod backup;
@@ -144,10 +142,10 @@ pub fn main() -> ExitCode {
                     change.permit().await?;
                 }
                 run(cli.command).await?;
-                match change {
-                    Some(change) => change.record().await,
-                    None => Ok(()),
+                if let Some(change) = change {
+                    change.record().await?;
                 }
+                output::answered()
             });
             // Nobody waits for what still works on files: a disk that hangs would keep the process for ever.
             runtime.shutdown_timeout(LAST_WORK);
@@ -158,7 +156,7 @@ pub fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            output::tell(format_args!("error: {error}"));
             error.exit_code()
         }
     }
@@ -193,7 +191,10 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Webhook(command) => Box::pin(webhook::run(command)).await,
         Command::Maintenance(command) => Box::pin(maintenance::run(command)).await,
         Command::MasterKey(command) => Box::pin(master_key::run(command)).await,
-        Command::Completions(it) => shell::complete(&it, Cli::command()),
+        Command::Completions(it) => {
+            shell::complete(&it, Cli::command());
+            Ok(())
+        }
         Command::Man(it) => shell::manual(&it, Cli::command()),
         Command::Backup(backup) => backup::run(backup).await,
         Command::Restore(restore) => restore::run(restore).await,

@@ -281,6 +281,7 @@ async fn without_a_server_doctor_makes_the_checks_that_need_none() {
     for part in [
         "FAIL  Block lists: 5.9.1.7 is listed by bl.example",
         "ok    Reverse DNS: ",
+        "FAIL  Listeners: No server runs on",
         "-     Store: No server runs on",
         "ok    Certificate: No port of this server needs one",
     ] {

@@ -39,6 +39,7 @@ mod monitoring;
 mod openapi_fuzz;
 mod ops;
 mod order_of_checks;
+mod outputs;
 mod packaging;
 mod plugin_tools;
 mod plugin_languages;

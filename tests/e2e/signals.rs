@@ -12,9 +12,9 @@ const SOON: Duration = Duration::from_secs(30);
 // As `kill -l` numbers them.
 const SIGHUP: u32 = 1;
 const SIGINT: u32 = 2;
-const SIGTERM: u32 = 15;
+pub const SIGTERM: u32 = 15;
 /// Bytes that a pipe holds, as pipe(7) has it for Linux.
-const PIPE: usize = 65_536;
+pub const PIPE: usize = 65_536;
 
 /// `waxwing dev` on free ports, which tells what it listens on to `stdout`.
 fn dev(home: &Path, stdout: impl Into<Stdio>) -> Child {
@@ -25,7 +25,7 @@ fn dev(home: &Path, stdout: impl Into<Stdio>) -> Child {
 }
 
 /// Waits until `child` has a handler for the signal of this number.
-fn wait_until_caught(child: &Child, signal: u32) {
+pub fn wait_until_caught(child: &Child, signal: u32) {
     let caught = || {
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
         let caught = status.lines().find_map(|it| it.strip_prefix("SigCgt:"))?;
@@ -35,7 +35,7 @@ fn wait_until_caught(child: &Child, signal: u32) {
     until("the signal is caught", SOON, caught);
 }
 
-fn kill(child: &Child, signal: &str) {
+pub fn kill(child: &Child, signal: &str) {
     let kill = format!("kill -{signal} {}", child.id());
     let sent = Command::new("sh").args(["-c", &kill]).status().expect("sh runs");
     assert!(sent.success(), "the server runs");

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::error::CliError;
+use super::output::say;
 use crate::config::{Config, ConfigError, Log, LogFilter, LogFormat};
 use crate::server;
 use crate::telemetry;
@@ -24,7 +25,7 @@ pub async fn run(check: &Check) -> Result<(), CliError> {
     let reading = Config::read(Some(&check.config), std::env::vars())?;
     let faults = [reading.faults.clone(), server::check(&reading).await].concat();
     if faults.is_empty() {
-        println!("{}: the configuration is valid", check.config.display());
+        say(format_args!("{}: the configuration is valid", check.config.display()));
         return Ok(());
     }
     Err(ConfigError::invalid(Some(&check.config), faults).into())

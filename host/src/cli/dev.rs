@@ -73,7 +73,7 @@ pub async fn run(dev: Dev) -> Result<(), CliError> {
     if dev.json {
         output::say(welcome.line());
     } else {
-        print!("{}", welcome.text());
+        output::dump(welcome.text().as_bytes());
     }
     // There is no file that could have changed, and the ports that were free are taken now.
     let run = server::run(running, stops, hangups, || Ok::<_, CliError>(config.clone()));
@@ -87,7 +87,7 @@ impl Dev {
     /// To people, on stderr: what is pasted stands alone on stdout. A script has the log.
     fn tell(&self, words: impl Display) {
         if !self.json {
-            eprintln!("{words}");
+            output::tell(words);
         }
     }
 

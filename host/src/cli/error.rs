@@ -114,6 +114,12 @@ pub enum CliError {
     /// The answer of `waxwing doctor`, which has been printed.
     #[error("failing: {}; the lines above say what to do", .0.join(", "))]
     Unwell(Vec<String>),
+    /// The command has run to its end.
+    #[error(
+        "the command is done, but what it prints could not be written to standard output: {0}. Look at the result with \
+         the command that lists or shows it; where it is a key or a link that is shown once, make another"
+    )]
+    Unsaid(&'static std::io::Error),
     #[error("{path} cannot be written: {source}")]
     Unwritable { path: PathBuf, source: std::io::Error },
     #[error(

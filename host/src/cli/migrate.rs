@@ -14,7 +14,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::error::CliError;
-use super::output::{Output, text};
+use super::output::{Output, tell, text};
 use crate::config::{Log, LogFilter, LogFormat, Store as StoreSettings};
 use crate::server::data_dir::{DataDir, DataDirError};
 use crate::server::master_key;
@@ -187,15 +187,15 @@ async fn do_move(migrate: &Migrate, source: Source, standing: Standing) -> Resul
     let mut told = teller();
     let mut held_source = migrate.from.hold().await?;
     if held_source.is_none() || held_target.is_none() {
-        eprintln!("A server is running: it goes on, and what is there is copied beside it.");
+        tell("A server is running: it goes on, and what is there is copied beside it.");
         let began = Instant::now();
         let copied = transfer.copy(&mut told).await?;
-        eprintln!(
+        tell(format_args!(
             "{} rows were copied in {} s. Stop the server now: the pause begins then, and ends when a server starts \
              with the other database. Until then mail is refused or waits with its senders, and none is lost.",
             copied.added,
             began.elapsed().as_secs()
-        );
+        ));
     }
     let hold = loop {
         while held_source.is_none() || held_target.is_none() {
@@ -215,7 +215,7 @@ async fn do_move(migrate: &Migrate, source: Source, standing: Standing) -> Resul
         held_source = None;
     };
     let began = Instant::now();
-    eprintln!("No server is running. What has changed is copied, and all is compared.");
+    tell("No server is running. What has changed is copied, and all is compared.");
     let copied = transfer.copy(&mut told).await?;
     let tables = transfer.compare(&mut told).await?;
     Box::pin(transfer.finish(hold)).await?;
@@ -355,13 +355,13 @@ fn teller() -> impl FnMut(Progress<'_>) {
     move |progress| match progress {
         Progress::Rows { table, rows } if told_at.elapsed() >= TELL_EVERY => {
             told_at = Instant::now();
-            eprintln!("  {table}: {rows} rows looked at");
+            tell(format_args!("  {table}: {rows} rows looked at"));
         }
         Progress::Copied { table, copied } if copied.added + copied.removed > 0 => {
-            eprintln!("  {table}: {} rows added, {} removed", copied.added, copied.removed);
+            tell(format_args!("  {table}: {} rows added, {} removed", copied.added, copied.removed));
         }
         Progress::Compared { table, rows } if rows > 0 => {
-            eprintln!("  {table}: {rows} rows are the same");
+            tell(format_args!("  {table}: {rows} rows are the same"));
         }
         Progress::Rows { .. } | Progress::Copied { .. } | Progress::Compared { .. } => {}
     }

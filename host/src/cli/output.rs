@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use clap::Args;
 use serde_json::Value;
 
+use super::error::CliError;
 use crate::management::acts::Act;
 
 /// How a command answers.
@@ -74,18 +75,43 @@ pub fn noted_act() -> Option<Act> {
     DONE.get().cloned()
 }
 
-/// Prints a line. Where nobody reads any more, as behind `| head`, the command is over.
+/// Why standard output took something not; nothing more is printed since.
+static FAULT: OnceLock<io::Error> = OnceLock::new();
+
+/// Prints a line.
 pub fn say(line: impl Display) {
-    if writeln!(io::stdout(), "{line}").is_err() {
-        std::process::exit(0);
+    dump(format!("{line}\n").as_bytes());
+}
+
+/// Prints bytes as they are. That they cannot be printed ends no command here: what it has changed is still to be written
+/// into the audit log. [`answered`] tells it at the end.
+pub fn dump(bytes: &[u8]) {
+    if is_gone() {
+        return;
+    }
+    let mut stdout = io::stdout().lock();
+    if let Err(fault) = stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        FAULT.get_or_init(|| fault);
     }
 }
 
-/// Prints bytes as they are.
-pub fn dump(bytes: &[u8]) {
-    if io::stdout().write_all(bytes).is_err() {
-        std::process::exit(0);
+/// Whether standard output takes nothing any more: a command that prints for ever ends then.
+pub fn is_gone() -> bool {
+    FAULT.get().is_some()
+}
+
+/// Whether all that was printed has arrived. A reader that has seen enough, as behind `| head`, is no fault.
+pub fn answered() -> Result<(), CliError> {
+    match FAULT.get() {
+        Some(fault) if fault.kind() != io::ErrorKind::BrokenPipe => Err(CliError::Unsaid(fault)),
+        Some(_) | None => Ok(()),
     }
+}
+
+/// Prints a line to standard error. One that takes nothing, such as a log on a full disk, stops no command and no server.
+pub fn tell(line: impl Display) {
+    // In one piece, so that no line of the log stands within it.
+    drop(io::stderr().write_all(format!("{line}\n").as_bytes()));
 }
 
 /// What one plugin decided, on one line.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::error::CliError;
+use super::output;
 use crate::config::Config;
 use crate::server;
 use crate::store::LinkPurpose;
@@ -38,10 +39,10 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
             ),
         };
         // Not into the log, which others may read.
-        eprintln!(
+        output::tell(format_args!(
             "The dashboard has no operator yet. To become it, open this within an hour{name}:\n\n  {base}/setup/{}\n",
             link.reveal()
-        );
+        ));
     }
     let (starttls, tls) = (listed(&running.smtp_starttls), listed(&running.smtp_tls));
     let ports = [running.https, running.acme_http, running.metrics, running.reports];

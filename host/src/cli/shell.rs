@@ -1,13 +1,13 @@
 //! What a shell and `man` know of the command line: completions and manual pages, made from its own definition.
 
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::Args;
 use clap_complete::Shell;
 
 use super::error::CliError;
+use super::output::dump;
 
 /// Print the completions of a shell
 #[derive(Debug, Args)]
@@ -28,16 +28,11 @@ pub struct ManualPages {
     directory: PathBuf,
 }
 
-/// Prints them; whoever reads them may stop.
-pub fn complete(completions: &Completions, mut command: clap::Command) -> Result<(), CliError> {
+/// Prints them.
+pub fn complete(completions: &Completions, mut command: clap::Command) {
     let mut script = Vec::new();
     clap_complete::generate(completions.shell, &mut command, "waxwing", &mut script);
-    match io::stdout().write_all(&script) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(CliError::Unwritable { path: "standard output".into(), source: error })
-        }
-        Ok(()) | Err(_) => Ok(()),
-    }
+    dump(&script);
 }
 
 /// Writes them.

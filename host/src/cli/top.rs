@@ -10,7 +10,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::error::CliError;
-use super::output::{say, text};
+use super::output::{is_gone, say, text};
 use super::plugin::{Connection, OnlineError, OnlineServer};
 use sample::{Sample, Span};
 
@@ -40,7 +40,7 @@ pub async fn run(top: Top) -> Result<(), CliError> {
     let mut connection = top.server.connect()?;
     let mut before = Some(metrics(&connection).await?);
     let mut shown = 0;
-    while top.times.is_none_or(|times| shown < times) {
+    while !is_gone() && top.times.is_none_or(|times| shown < times) {
         tokio::time::sleep(Duration::from_secs(top.every)).await;
         let seen = match (look(&connection).await, before.take()) {
             (Ok((now, queue)), Some(earlier)) => {

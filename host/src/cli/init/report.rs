@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::answers::Answers;
-use crate::cli::output::{Output, say};
+use crate::cli::output::{Output, say, tell};
 use crate::server::host_records::{Finding, HostRecord, Standing};
 
 /// Records that somebody may look for in the list, and why they are not there.
@@ -35,35 +35,35 @@ pub fn written(
         }));
         return;
     }
-    eprintln!("{file} is written.");
+    tell(format_args!("{file} is written."));
     for it in warnings {
-        eprintln!("Warning: {it}");
+        tell(format_args!("Warning: {it}"));
     }
     let files = answers.certificate.files();
     if let Some([chain, key]) = files.filter(|it| it.iter().any(|file| !file.exists())) {
-        eprintln!(
+        tell(format_args!(
             "No certificate is ordered, because the terms of Let's Encrypt are not agreed to (--agree-to-terms).\n\
              Before the server starts, put one of your own, readable for the server's user, to\n  {}\n  {} (its key)",
             chain.display(),
             key.display()
-        );
+        ));
     }
     if !missing.is_empty() {
-        eprintln!("Before the server starts, also put right:");
+        tell("Before the server starts, also put right:");
         for it in missing {
-            eprintln!("  {}", it.replace('\n', "\n  "));
+            tell(format_args!("  {}", it.replace('\n', "\n  ")));
         }
     }
-    eprintln!("Publish these records. To see which are visible, run:");
-    eprintln!("  waxwing init --check --config {file}\n");
+    tell("Publish these records. To see which are visible, run:");
+    tell(format_args!("  waxwing init --check --config {file}\n"));
     zone(records).iter().for_each(say);
-    eprintln!("\nWhen they are seen:\n{NEXT}");
+    tell(format_args!("\nWhen they are seen:\n{NEXT}"));
 }
 
 /// After the records were looked up, and all are there.
 pub fn all_seen(output: Output) {
     if !output.is_json() {
-        eprintln!("\nAll records are seen. Next, as root:\n{NEXT}");
+        tell(format_args!("\nAll records are seen. Next, as root:\n{NEXT}"));
     }
 }
 

@@ -115,7 +115,7 @@ pub async fn run(dev: Dev) -> Result<(), ToolError> {
     }
     let ended = tokio::signal::ctrl_c();
     tokio::pin!(ended);
-    loop {
+    while !output::is_gone() {
         source.take();
         tokio::select! {
             _ = &mut ended => return Ok(()),
@@ -126,6 +126,7 @@ pub async fn run(dev: Dev) -> Result<(), ToolError> {
             () = source.changed(SETTLES) => {}
         }
     }
+    Ok(())
 }
 
 /// The directory that the server on this machine looks at.
