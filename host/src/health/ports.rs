@@ -33,7 +33,10 @@ const STAND_IN: &str =
 pub async fn listeners(world: &World) -> Verdict {
     let live = match &world.server {
         ServerView::Running(live) => live,
-        ServerView::Stopped(why) => return Verdict::not_checked(why.clone()),
+        ServerView::Stopped(why) => {
+            let todo = "Start it, as with `systemctl start waxwing`; its log says why it has stopped.";
+            return Verdict::failing(why.clone(), todo);
+        }
         ServerView::Silent(what) => {
             let todo = "Look for the reason in its log, and restart it.";
             return Verdict::failing(what.clone(), todo);

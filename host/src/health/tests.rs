@@ -82,13 +82,16 @@ async fn without_a_server_the_checks_that_need_one_say_so() {
     let dns = DnsServer::start().await;
     let report = Health::new(world(&dns)).check_now().await;
     assert_eq!(report.findings.len(), CheckName::ALL.len());
-    for check in [CheckName::Store, CheckName::Queue, CheckName::Plugins, CheckName::Listeners] {
+    for check in [CheckName::Store, CheckName::Queue, CheckName::Plugins] {
         let finding = report.of(check).expect("a finding");
         assert_eq!(finding.verdict.state, State::NotChecked, "{finding:?}");
         assert!(finding.verdict.what.contains("No server runs here."), "{finding:?}");
     }
     assert_eq!(state(&report, CheckName::ReverseDns), State::Failing, "that needs no server");
     assert_ne!(state(&report, CheckName::Disk), State::NotChecked, "that neither");
+    let down = report.of(CheckName::Listeners).expect("a finding").verdict.clone();
+    assert_eq!((down.state, down.what.as_str()), (State::Failing, "No server runs here."));
+    assert!(down.todo.is_some_and(|it| it.contains("systemctl start waxwing")), "what to do");
     let mut silent = world(&dns);
     silent.server = ServerView::Silent("The server does not answer.".to_owned());
     let report = Health::new(silent).check_now().await;

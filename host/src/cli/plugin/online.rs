@@ -25,6 +25,10 @@ pub const WASM: &str = "application/wasm";
 /// and how often that is looked at.
 const PATIENCE: Duration = Duration::from_mins(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// How long a server may give nothing of its answer before it counts as one that does not answer: twice what the slowest of
+/// its health checks may take. And how long its port may take to accept.
+const ANSWER_TIME: Duration = Duration::from_mins(1);
+const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 /// Which running server, and how to answer.
 #[derive(Debug, Clone, Args)]
@@ -176,11 +180,16 @@ impl Connection {
     /// Builds the HTTP client; opens no connection. The system's certificate authorities are loaded for an
     /// HTTPS address only.
     fn new(base: String, key: String) -> Result<Self, OnlineError> {
+        Self::patient(base, key, ANSWER_TIME)
+    }
+
+    fn patient(base: String, key: String, patience: Duration) -> Result<Self, OnlineError> {
         let none = |reason: &dyn std::fmt::Display| OnlineError::NoClient {
             base: base.clone(),
             reason: reason.to_string(),
         };
         let builder = reqwest::Client::builder();
+        let builder = builder.read_timeout(patience).connect_timeout(CONNECT_TIME);
         let builder = if base.starts_with("https:") {
             builder.tls_backend_preconfigured(trust::https(None).map_err(|it| none(&it))?)
         } else {
@@ -305,4 +314,22 @@ fn innermost(error: &dyn std::error::Error) -> String {
 /// Reads a file that a command names.
 pub fn read(path: &std::path::Path) -> Result<Vec<u8>, OnlineError> {
     std::fs::read(path).map_err(|source| OnlineError::File { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_that_takes_a_connection_and_is_silent_does_not_answer() {
+        // The system takes the connection, as it does for a process that is stopped.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let base = format!("http://{}", silent.local_addr().expect("its address"));
+        let patience = Duration::from_millis(50);
+        let connection = Connection::patient(base, "key".to_owned(), patience).expect("a client");
+        let answer = connection.post("/v1/health/check", &[]);
+        let answer = tokio::time::timeout(Duration::from_secs(30), answer).await;
+        let said = answer.expect("it does not wait for ever").expect_err("nobody answers");
+        assert!(matches!(said, OnlineError::Unreachable { .. }), "{said}");
+    }
 }
