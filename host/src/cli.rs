@@ -145,7 +145,7 @@ pub fn main() -> ExitCode {
                 if let Some(change) = change {
                     change.record().await?;
                 }
-                output::answered()
+                output::fault().map_or(Ok(()), |it| Err(CliError::Unsaid(it)))
             });
             // Nobody waits for what still works on files: a disk that hangs would keep the process for ever.
             runtime.shutdown_timeout(LAST_WORK);

@@ -358,7 +358,10 @@ fn teller() -> impl FnMut(Progress<'_>) {
             tell(format_args!("  {table}: {rows} rows looked at"));
         }
         Progress::Copied { table, copied } if copied.added + copied.removed > 0 => {
-            tell(format_args!("  {table}: {} rows added, {} removed", copied.added, copied.removed));
+            tell(format_args!(
+                "  {table}: {} rows added, {} removed",
+                copied.added, copied.removed
+            ));
         }
         Progress::Compared { table, rows } if rows > 0 => {
             tell(format_args!("  {table}: {rows} rows are the same"));

@@ -7,7 +7,6 @@ use std::sync::OnceLock;
 use clap::Args;
 use serde_json::Value;
 
-use super::error::CliError;
 use crate::management::acts::Act;
 
 /// How a command answers.
@@ -84,7 +83,7 @@ pub fn say(line: impl Display) {
 }
 
 /// Prints bytes as they are. That they cannot be printed ends no command here: what it has changed is still to be written
-/// into the audit log. [`answered`] tells it at the end.
+/// into the audit log. [`fault`] tells it at the end.
 pub fn dump(bytes: &[u8]) {
     if is_gone() {
         return;
@@ -100,12 +99,9 @@ pub fn is_gone() -> bool {
     FAULT.get().is_some()
 }
 
-/// Whether all that was printed has arrived. A reader that has seen enough, as behind `| head`, is no fault.
-pub fn answered() -> Result<(), CliError> {
-    match FAULT.get() {
-        Some(fault) if fault.kind() != io::ErrorKind::BrokenPipe => Err(CliError::Unsaid(fault)),
-        Some(_) | None => Ok(()),
-    }
+/// Why something that was to be printed has not arrived. A reader that has seen enough, as behind `| head`, is no fault.
+pub fn fault() -> Option<&'static io::Error> {
+    FAULT.get().filter(|it| it.kind() != io::ErrorKind::BrokenPipe)
 }
 
 /// Prints a line to standard error. One that takes nothing, such as a log on a full disk, stops no command and no server.

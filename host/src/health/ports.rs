@@ -34,7 +34,8 @@ pub async fn listeners(world: &World) -> Verdict {
     let live = match &world.server {
         ServerView::Running(live) => live,
         ServerView::Stopped(why) => {
-            let todo = "Start it, as with `systemctl start waxwing`; its log says why it has stopped.";
+            let todo =
+                "Start it, as with `systemctl start waxwing`; its log says why it has stopped.";
             return Verdict::failing(why.clone(), todo);
         }
         ServerView::Silent(what) => {
