@@ -1,11 +1,14 @@
-//! Structured log lines on standard error.
+//! Structured log lines on standard error. Whoever writes one does not wait for somebody to read it.
+
+mod unread;
 
 use std::io::IsTerminal;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
+use self::unread::Lines;
 use crate::config::{Log, LogFilter, LogFormat};
 
 /// Libraries that write addresses and bodies at their finer levels, whatever the filter says; rustls
@@ -21,7 +24,7 @@ static REPLACE: OnceLock<Replace> = OnceLock::new();
 pub(crate) fn start(log: &Log) {
     let lines = tracing_subscriber::fmt()
         .with_env_filter(complete(&log.filter))
-        .with_writer(std::io::stderr)
+        .with_writer(Arc::new(Lines::to(std::io::stderr())))
         .with_ansi(std::io::stderr().is_terminal())
         // It would complain on stderr that stderr cannot be written, and panic.
         .log_internal_errors(false)
