@@ -43,7 +43,7 @@ pub async fn run(doctor: &Doctor) -> Result<(), CliError> {
 }
 
 async fn asked(server: &OnlineServer) -> Result<Value, OnlineError> {
-    server.connect()?.post("/v1/health/check", &[]).await
+    server.connect()?.look("/v1/health/check").await
 }
 
 /// Whether the server would be this machine's: only then its configuration is known.

@@ -25,8 +25,9 @@ pub const WASM: &str = "application/wasm";
 /// and how often that is looked at.
 const PATIENCE: Duration = Duration::from_mins(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long a server may give nothing of its answer before it counts as one that does not answer: twice what the slowest of
-/// its health checks may take. And how long its port may take to accept.
+/// How long a server may take to answer what only looks, before it counts as one that does not answer: twice what the slowest
+/// of its health checks may take. And how long its port may take to accept. An order takes as long as it takes: a component
+/// is compiled, or a queue of any length is cancelled.
 const ANSWER_TIME: Duration = Duration::from_mins(1);
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
@@ -56,6 +57,8 @@ pub struct Connection {
     base: String,
     key: String,
     client: reqwest::Client,
+    /// How long an answer to what only looks may take.
+    patience: Duration,
 }
 
 /// Why a request to a running server failed.
@@ -189,19 +192,24 @@ impl Connection {
             reason: reason.to_string(),
         };
         let builder = reqwest::Client::builder();
-        let builder = builder.read_timeout(patience).connect_timeout(CONNECT_TIME);
+        let builder = builder.connect_timeout(CONNECT_TIME);
         let builder = if base.starts_with("https:") {
             builder.tls_backend_preconfigured(trust::https(None).map_err(|it| none(&it))?)
         } else {
             builder.tls_certs_only([])
         };
         let client = builder.build().map_err(|it| none(&it))?;
-        Ok(Self { base, key, client })
+        Ok(Self { base, key, client, patience })
     }
 
     /// Asks for something.
     pub async fn get(&self, path: &str, query: &[(&str, String)]) -> Result<Value, OnlineError> {
-        self.answer(self.request(Method::GET, path).query(query)).await
+        self.answer(self.request(Method::GET, path).query(query).timeout(self.patience)).await
+    }
+
+    /// Has the server look anew.
+    pub async fn look(&self, path: &str) -> Result<Value, OnlineError> {
+        self.answer(self.request(Method::POST, path).timeout(self.patience)).await
     }
 
     /// The items of a list behind `after`, page by page, until there are as many as wanted; a page may be short.
@@ -238,7 +246,8 @@ impl Connection {
 
     /// Asks for a file.
     pub async fn bytes(&self, path: &str) -> Result<Vec<u8>, OnlineError> {
-        let response = self.respond(self.request(Method::GET, path)).await?;
+        let request = self.request(Method::GET, path).timeout(self.patience);
+        let response = self.respond(request).await?;
         if !response.status().is_success() {
             return self.understand(response).await.map(|_| Vec::new());
         }
@@ -327,9 +336,13 @@ mod tests {
         let base = format!("http://{}", silent.local_addr().expect("its address"));
         let patience = Duration::from_millis(50);
         let connection = Connection::patient(base, "key".to_owned(), patience).expect("a client");
-        let answer = connection.post("/v1/health/check", &[]);
-        let answer = tokio::time::timeout(Duration::from_secs(30), answer).await;
-        let said = answer.expect("it does not wait for ever").expect_err("nobody answers");
-        assert!(matches!(said, OnlineError::Unreachable { .. }), "{said}");
+        let answers = async {
+            let looked = connection.look("/v1/health/check").await.err();
+            [looked, connection.get("/v1/queue", &[]).await.err()]
+        };
+        let answers = tokio::time::timeout(Duration::from_secs(30), answers).await;
+        for said in answers.expect("it does not wait for ever") {
+            assert!(matches!(said, Some(OnlineError::Unreachable { .. })), "{said:?}");
+        }
     }
 }
