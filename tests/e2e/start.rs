@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use waxwing_tests::{Launch, OwnDatabase, Server, binary, until_async};
+use waxwing_tests::{Launch, OwnDatabase, Server, binary, only_on_a_file, until_async};
 
 fn run(database: Option<&OwnDatabase>, arguments: &[&str]) -> (Output, String) {
     let mut command = Command::new(binary());
@@ -54,6 +54,43 @@ fn a_port_that_is_taken_is_named_with_the_key_that_chooses_another() {
     let data = ["dev", "--data-dir", &data, "--http", &address];
     let (_, errors) = run(database.as_ref(), &data);
     assert!(errors.contains("choose another with --http"), "{errors}");
+}
+
+#[test]
+fn a_server_whose_database_is_gone_does_not_start_empty() {
+    if only_on_a_file("it is about the file of the database") {
+        return;
+    }
+    let mut server = Server::dev();
+    assert!(server.terminate().success());
+    let file = server.scratch("waxwing.toml").display().to_string();
+    let quiet = "[http]\nlisten = \"127.0.0.1:0\"\n[smtp]\nlisten_starttls = \"off\"\n\
+                 listen_tls = \"off\"\n[inbox]\nenabled = false\n";
+    let data = server.data_dir().display().to_string();
+    std::fs::write(&file, format!("{quiet}[store]\ndata_dir = {data:?}\n")).expect("written");
+    let database = server.data_dir().join("waxwing.db");
+    let aside = server.scratch("aside.db");
+    std::fs::rename(&database, &aside).expect("moved");
+    let commands: [&[&str]; 4] = [
+        &["check", "--config", &file],
+        &["serve", "--config", &file],
+        &["account", "create", "--name", "New", "--config", &file],
+        &["backup", "--to", "backups", "--config", &file],
+    ];
+    for content in [None, Some("")] {
+        if let Some(content) = content {
+            std::fs::write(&database, content).expect("written");
+        }
+        for command in commands {
+            let (output, errors) = run(None, command);
+            assert!(!output.status.success(), "{command:?}: {content:?}");
+            assert!(errors.contains("is missing or empty, but a server"), "{command:?}: {errors}");
+        }
+        assert_eq!(database.exists(), content.is_some(), "none is made");
+    }
+    std::fs::rename(&aside, &database).expect("moved back");
+    let (output, errors) = run(None, &["check", "--config", &file]);
+    assert!(output.status.success(), "{errors}");
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ pub async fn run(backup: Backup) -> Result<(), CliError> {
     let mut config = target.config()?;
     config.log.filter = LogFilter::level(tracing::Level::WARN);
     telemetry::logs::start(&config.log);
-    if DataDir::existing_place(&config.store).is_none() || !config.store.data_dir.is_dir() {
+    if DataDir::existing_place(&config.store)?.is_none() || !config.store.data_dir.is_dir() {
         return Err(CliError::NoStore(config.store.data_dir));
     }
     let source = server::backup::source(&config, &DataDir::of(&config.store)?)?;

@@ -80,17 +80,19 @@ impl fmt::Debug for End {
 }
 
 impl End {
-    /// Its database, where there is one; that of a server may have no tables yet.
+    /// Its database, where there is one; that of a server may have no tables yet. A directory whose database is gone, as
+    /// after an earlier move, can be filled.
     fn place(&self) -> Option<Place> {
         match self {
-            Self::Directory(path) => DataDir::existing_place(&settings(path)),
+            Self::Directory(path) => DataDir::existing_place(&settings(path)).ok().flatten(),
             Self::Server(url) => Some(Place::Server(url.clone())),
         }
     }
 
     fn existing(&self) -> Result<Place, CliError> {
         match self {
-            Self::Directory(path) => self.place().ok_or_else(|| CliError::NoStore(path.clone())),
+            Self::Directory(path) => DataDir::existing_place(&settings(path))?
+                .ok_or_else(|| CliError::NoStore(path.clone())),
             Self::Server(url) => Ok(Place::Server(url.clone())),
         }
     }

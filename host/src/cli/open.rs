@@ -70,7 +70,7 @@ impl Target {
     pub async fn open(&self) -> Result<Opened, CliError> {
         let chosen = self.chosen()?;
         let place = &chosen.config.store;
-        if DataDir::existing_place(place).is_none() || !place.data_dir.is_dir() {
+        if DataDir::existing_place(place)?.is_none() || !place.data_dir.is_dir() {
             return Err(CliError::NoStore(chosen.config.store.data_dir));
         }
         open_at(chosen).await
@@ -85,7 +85,7 @@ impl Target {
 async fn open_at(Chosen { mut config, file }: Chosen) -> Result<Opened, CliError> {
     config.log.filter = LogFilter::level(tracing::Level::WARN);
     telemetry::logs::start(&config.log);
-    let is_new = DataDir::existing_place(&config.store).is_none();
+    let is_new = DataDir::existing_place(&config.store)?.is_none();
     let data = DataDir::of(&config.store)?;
     data.warn_of_readers();
     if is_new {

@@ -30,8 +30,10 @@ pub async fn check(reading: &Reading) -> Vec<String> {
             let data = DataDir::unopened(&config.store);
             faults.note(plugins::check_state(&data).err());
             faults.note(relay::check_self_signed(config, &data).err());
-            if let Some(place) = DataDir::existing_place(&config.store) {
-                faults.note(Store::check(&place).await.err());
+            match DataDir::existing_place(&config.store) {
+                Ok(Some(place)) => faults.note(Store::check(&place).await.err()),
+                Ok(None) => {}
+                Err(lost) => faults.note([lost]),
             }
         }
         faults.note(found);

@@ -1,5 +1,6 @@
 //! The data directory: what is in it, who may read it, and that only one server uses it.
 
+mod existing;
 mod left_over;
 mod rights;
 
@@ -69,6 +70,18 @@ pub enum DataDirError {
     /// Something else stands in the place of a file.
     #[error("the data directory cannot be used: {path} is not a file; move it away")]
     NoFile { path: PathBuf },
+    #[error(
+        "{path} may not be looked at by this user: run the command as the user of the server, `runuser -u waxwing -- \
+         waxwing …`"
+    )]
+    Denied { path: PathBuf },
+    /// A new one would hide that, and backups of it would push out those that have the data.
+    #[error(
+        "{path} is missing or empty, but a server has worked in this directory: a new, empty database would hide that \
+         its data is gone. Mount its disk, put the database back, or restore a backup; for a new server without that \
+         data move the directory away, or name another one in store.data_dir"
+    )]
+    LostDatabase { path: PathBuf },
     /// Another server runs on it.
     #[error("another waxwing runs on the data directory {path}; stop it, or use --data-dir")]
     Locked { path: PathBuf },
@@ -413,18 +426,9 @@ impl DataDir {
 
     /// Where the store has its database: at the server that is configured, or in this directory.
     pub fn place(&self, config: &config::Store) -> Result<Place, DataDirError> {
-        match &config.url {
-            Some(url) => Ok(Place::Server(url.0.clone())),
+        match Self::existing_place(config)? {
+            Some(place) => Ok(place),
             None => self.database().map(Place::File),
-        }
-    }
-
-    /// Where a store of that configuration has its database; none where the file is still to be made.
-    #[must_use]
-    pub fn existing_place(config: &config::Store) -> Option<Place> {
-        match &config.url {
-            Some(url) => Some(Place::Server(url.0.clone())),
-            None => Some(config.data_dir.join(DATABASE)).filter(|it| it.exists()).map(Place::File),
         }
     }
 
