@@ -411,21 +411,27 @@ async fn a_backup_that_is_stopped_leaves_no_unencrypted_copy() {
     let deaf = TcpListener::bind("127.0.0.1:0").expect("a port");
     deaf.set_nonblocking(true).expect("set");
     let endpoint = format!("http://{}", deaf.local_addr().expect("bound"));
-    let mut backup = Command::new(binary());
-    backup.args(["backup", "--to", "s3://bucket/one", "--recipient", &place.recipient]);
-    backup.arg("--data-dir").arg(server.data_dir()).env("WAXWING_BACKUP__S3_ENDPOINT", endpoint);
-    backup.env("WAXWING_BACKUP__S3_REGION", "us-east-1");
-    backup.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
-    let command = backup.stderr(Stdio::piped()).spawn().expect("the binary runs");
-    let begun = || async { deaf.accept().ok() };
-    let _silent = until_async("the upload begins", BOUND, begun).await;
-    let work = server.data_dir().join("backup-work");
-    assert!(work.join("members/waxwing.db").is_file(), "there is an unencrypted copy");
-    let kill = format!("kill -INT {}", command.id());
-    let sent = Command::new("sh").args(["-c", &kill]).status();
-    assert!(sent.expect("sh runs").success());
-    let ended = command.wait_with_output().expect("it ends");
-    let said = String::from_utf8_lossy(&ended.stderr);
-    assert!(!ended.status.success() && said.contains("nothing of it is kept"), "{said}");
-    assert!(!work.exists());
+    // The last one is what a command gets whose terminal is gone.
+    for signal in ["INT", "TERM", "HUP"] {
+        // A test that was started by nohup would hand on that hang-ups are ignored.
+        let mut backup = Command::new("env");
+        backup.arg("--default-signal=HUP").arg(binary());
+        backup.args(["backup", "--to", "s3://bucket/one", "--recipient", &place.recipient]);
+        backup.arg("--data-dir").arg(server.data_dir());
+        backup.env("WAXWING_BACKUP__S3_ENDPOINT", &endpoint);
+        backup.env("WAXWING_BACKUP__S3_REGION", "us-east-1");
+        backup.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
+        let command = backup.stderr(Stdio::piped()).spawn().expect("the binary runs");
+        let begun = || async { deaf.accept().ok() };
+        let _silent = until_async("the upload begins", BOUND, begun).await;
+        let work = server.data_dir().join("backup-work");
+        assert!(work.join("members/waxwing.db").is_file(), "there is an unencrypted copy");
+        let kill = format!("kill -{signal} {}", command.id());
+        let sent = Command::new("sh").args(["-c", &kill]).status();
+        assert!(sent.expect("sh runs").success());
+        let ended = command.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(!ended.status.success() && said.contains("nothing of it is kept"), "{said}");
+        assert!(!work.exists(), "{signal}");
+    }
 }

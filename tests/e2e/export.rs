@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use waxwing_tests::Server;
+use waxwing_tests::{Server, binary};
 use waxwing_tools::{Need, SmallDisk};
 use zip::ZipArchive;
 
@@ -90,4 +91,47 @@ async fn an_export_onto_a_full_disk_says_so_and_leaves_nothing() {
     assert!(!said.contains("ZipWriter"), "{said}");
     let left: Vec<_> = std::fs::read_dir(&directory).expect("readable").collect();
     assert_eq!(left.len(), 1, "what fills the disk: {left:?}");
+}
+
+/// How often an export is begun that may have ended before the signal came.
+const TRIES: usize = 20;
+
+#[tokio::test]
+async fn an_export_that_is_stopped_leaves_no_personal_data() {
+    let server = Server::dev();
+    let account = server.dev_output("accountId").to_owned();
+    for number in 0..100 {
+        server.send(server.key(), &message(&format!("ada{number}@example.com"))).await.message_id();
+    }
+    let directory = server.scratch("exports");
+    std::fs::create_dir(&directory).expect("made");
+    let to = directory.join("account.zip");
+    let files = || std::fs::read_dir(&directory).expect("readable").flatten().count();
+    for signal in ["TERM", "HUP"] {
+        let is_stopped = (0..TRIES).any(|_| {
+            // A test that was started by nohup would hand on that hang-ups are ignored.
+            let mut export = Command::new("env");
+            export.arg("--default-signal=HUP").arg(binary());
+            export.envs(server.store_url().map(|url| ("WAXWING_STORE__URL", url)));
+            export.args(["export", "--account", &account, "--to"]).arg(&to);
+            export.arg("--data-dir").arg(server.data_dir());
+            let export = export.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+            let mut export = export.expect("the binary runs");
+            while files() == 0 && export.try_wait().expect("it can be watched").is_none() {
+                std::thread::yield_now();
+            }
+            let kill = format!("kill -{signal} {}", export.id());
+            drop(Command::new("sh").args(["-c", &kill]).stderr(Stdio::null()).status());
+            let ended = export.wait_with_output().expect("it ends");
+            let said = String::from_utf8_lossy(&ended.stderr);
+            if ended.status.success() {
+                std::fs::remove_file(&to).expect("it was whole before the signal");
+                return false;
+            }
+            assert!(said.contains("nothing of it is kept"), "{signal}: {said}");
+            assert_eq!(files(), 0, "{signal}");
+            true
+        });
+        assert!(is_stopped, "{signal}: each export was whole before the signal");
+    }
 }

@@ -82,7 +82,7 @@ pub async fn run(backup: Backup) -> Result<(), CliError> {
     }
     let destination = Destination::new(&to, &server::backup::object_store(&config.backup)?)?;
     let clock = Clock::system();
-    let mut stops = server::StopSignals::listen().map_err(CliError::Runtime)?;
+    let mut stops = server::StopSignals::listen_as_command().map_err(CliError::Runtime)?;
     // A process that a signal ends would leave the unencrypted copies.
     let taken = tokio::select! {
         taken = Box::pin(back_up(&source, &destination, &recipients, &clock)) => taken?,

@@ -127,6 +127,8 @@ pub enum CliError {
         room(source)
     )]
     Unfinished { path: PathBuf, written: u64, source: std::io::Error },
+    #[error("the export was stopped before it was whole, and nothing of it is kept; begin again")]
+    Stopped,
     /// An argument that only makes sense with another value.
     #[error("{0}")]
     Usage(String),

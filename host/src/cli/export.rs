@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 use serde_json::{Value, json};
-use tempfile::NamedTempFile;
+use tempfile::{Builder, NamedTempFile};
 use zip::ZipWriter;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
@@ -26,7 +26,7 @@ use crate::api::shapes::{
 use crate::id::AccountId;
 use crate::management::accounts;
 use crate::management::messages;
-use crate::server::directory;
+use crate::server::{self, directory};
 use crate::store::{
     DecisionFilter, MessageFilter, MessageRow, TemplateFilter, TemplateOwner, WebhookOwner,
 };
@@ -34,6 +34,8 @@ use crate::template::kind::TemplateKind;
 
 /// Rows of one question to the store.
 const PAGE_ROWS: u32 = 500;
+/// How the name of a file begins that is not whole yet.
+const UNFINISHED: &str = ".waxwing-export-";
 
 /// Export what the server keeps of an account
 #[derive(Debug, Args)]
@@ -68,6 +70,18 @@ struct Archive<'a> {
 }
 
 pub async fn run(export: Export) -> Result<(), CliError> {
+    let mut stops = server::StopSignals::listen_as_command().map_err(CliError::Runtime)?;
+    // A process that a signal ends would leave the unfinished file, with personal data.
+    tokio::select! {
+        written = Box::pin(write(export)) => written,
+        stop = stops.next() => {
+            stop.map_err(CliError::Runtime)?;
+            Err(CliError::Stopped)
+        }
+    }
+}
+
+async fn write(export: Export) -> Result<(), CliError> {
     let Export { account, to, target } = export;
     let opened = target.open().await?;
     let now = opened.clock.now();
@@ -257,7 +271,8 @@ impl<'a> Archive<'a> {
             )));
         }
         let unwritable = |source| CliError::Unwritable { path: path.to_owned(), source };
-        let file = NamedTempFile::new_in(directory::of_file(path)).map_err(unwritable)?;
+        let file = Builder::new().prefix(UNFINISHED).tempfile_in(directory::of_file(path));
+        let file = file.map_err(unwritable)?;
         let (unfinished, written) = UnfinishedFile::new(file.reopen().map_err(unwritable)?);
         Ok(Self { path, file, zip: ZipWriter::new(unfinished), written, counts: BTreeMap::new() })
     }

@@ -11,13 +11,17 @@ use crate::config::Config;
 use crate::management::acts::Act;
 use crate::store::{ActorId, AuditRow};
 
-/// The signals that stop the server: SIGINT and SIGTERM. One that comes before somebody listens ends the process at once.
+/// The signals that stop the server: SIGINT and SIGTERM; and a command, SIGHUP too. One that comes before somebody listens
+/// ends the process at once.
 #[derive(Debug)]
 pub struct StopSignals {
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
+    /// None where it does not stop the process.
+    #[cfg(unix)]
+    hangup: Option<tokio::signal::unix::Signal>,
 }
 
 impl StopSignals {
@@ -30,7 +34,18 @@ impl StopSignals {
     pub fn listen() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
-        Ok(Self { interrupt: signal(interrupt)?, terminate: signal(terminate)? })
+        Ok(Self { interrupt: signal(interrupt)?, terminate: signal(terminate)?, hangup: None })
+    }
+
+    /// As [`StopSignals::listen`], for a command: the end of its terminal (SIGHUP) stops it too, unless `nohup` has started it.
+    ///
+    /// # Errors
+    /// A signal handler cannot be installed.
+    #[cfg(unix)]
+    pub fn listen_as_command() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let hangup = if ignores_hangups() { None } else { Some(signal(SignalKind::hangup())?) };
+        Ok(Self { hangup, ..Self::listen()? })
     }
 
     /// There are no signals on this system: [`StopSignals::next`] waits for Ctrl-C.
@@ -42,6 +57,15 @@ impl StopSignals {
         Ok(Self {})
     }
 
+    /// As [`StopSignals::listen`].
+    ///
+    /// # Errors
+    /// None.
+    #[cfg(not(unix))]
+    pub fn listen_as_command() -> io::Result<Self> {
+        Self::listen()
+    }
+
     /// Waits for the next one.
     ///
     /// # Errors
@@ -51,6 +75,7 @@ impl StopSignals {
         tokio::select! {
             _ = self.interrupt.recv() => Ok(()),
             _ = self.terminate.recv() => Ok(()),
+            () = hung_up(self.hangup.as_mut()) => Ok(()),
         }
     }
 
@@ -62,6 +87,24 @@ impl StopSignals {
     pub async fn next(&mut self) -> io::Result<()> {
         tokio::signal::ctrl_c().await
     }
+}
+
+#[cfg(unix)]
+async fn hung_up(hangup: Option<&mut tokio::signal::unix::Signal>) {
+    match hangup {
+        Some(hangup) => drop(hangup.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether this process was started with SIGHUP ignored, as `nohup` does it: a handler would undo that.
+#[cfg(unix)]
+fn ignores_hangups() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|it| it.strip_prefix("SigIgn:"));
+    // A mask of bits in hexadecimal digits; SIGHUP is the first one.
+    let mask = ignored.and_then(|it| u64::from_str_radix(it.trim(), 16).ok());
+    mask.is_some_and(|it| it & 1 == 1)
 }
 
 /// Runs until the first of `stops` or a panic, then drains; another stop signal ends the drain at once.
