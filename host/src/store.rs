@@ -189,6 +189,11 @@ impl Store {
         database::check(place).await
     }
 
+    /// What a server has noted under a name in a database that is not opened. Changes nothing.
+    pub async fn noted_in(place: &Place, name: &str) -> Result<Option<String>, StoreError> {
+        database::noted(place, name).await
+    }
+
     /// Whether the database can be written: a full disk can still be read.
     pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.db.begin_beside("probe").await?;

@@ -57,7 +57,7 @@ fn a_port_that_is_taken_is_named_with_the_key_that_chooses_another() {
 }
 
 #[test]
-fn a_server_whose_database_is_gone_does_not_start_empty() {
+fn check_and_serve_refuse_a_lost_database_and_a_lost_master_key() {
     if only_on_a_file("it is about the file of the database") {
         return;
     }
@@ -91,6 +91,20 @@ fn a_server_whose_database_is_gone_does_not_start_empty() {
     std::fs::rename(&aside, &database).expect("moved back");
     let (output, errors) = run(None, &["check", "--config", &file]);
     assert!(output.status.success(), "{errors}");
+
+    let key = server.data_dir().join("master.key");
+    for (foreign, words) in
+        [(None, "master.key is missing"), (Some([7; 32]), "is not the master key")]
+    {
+        match foreign {
+            None => std::fs::remove_file(&key).expect("removed"),
+            Some(foreign) => std::fs::write(&key, foreign).expect("written"),
+        }
+        for command in ["check", "serve"] {
+            let (output, errors) = run(None, &[command, "--config", &file]);
+            assert!(!output.status.success() && errors.contains(words), "{command}: {errors}");
+        }
+    }
 }
 
 #[tokio::test]

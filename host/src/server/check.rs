@@ -5,7 +5,7 @@ use std::fmt::Display;
 use super::data_dir::DataDir;
 use super::delivery::{DeliverySetupError, routes};
 use super::webhooks::WebhooksError;
-use super::{acme, backup, delivery, plugins, relay, resolvers, tcp_listener};
+use super::{acme, backup, delivery, master_key, plugins, relay, resolvers, tcp_listener};
 use crate::clock::Clock;
 use crate::config::{self, Reading};
 use crate::delivery::smtp::TlsClient;
@@ -13,7 +13,7 @@ use crate::store::Store;
 use crate::trust;
 
 /// Asks everything that a start asks of the configuration, by the same functions: the certificate and its key,
-/// CA certificates, passwords of smarthosts, directories, the database's version, addresses of listeners. Makes nothing, listens nowhere, asks
+/// CA certificates, passwords of smarthosts, directories, the database's version and its master key, addresses of listeners. Makes nothing, listens nowhere, asks
 /// nobody. What only a start can tell: whether a port is free and may be bound by this user, and whether another
 /// server runs on the data directory.
 ///
@@ -31,7 +31,10 @@ pub async fn check(reading: &Reading) -> Vec<String> {
             faults.note(plugins::check_state(&data).err());
             faults.note(relay::check_self_signed(config, &data).err());
             match DataDir::existing_place(&config.store) {
-                Ok(Some(place)) => faults.note(Store::check(&place).await.err()),
+                Ok(Some(place)) => match Store::check(&place).await {
+                    Ok(()) => faults.note(master_key::check_for(&data, &place).await.err()),
+                    Err(error) => faults.note([error]),
+                },
                 Ok(None) => {}
                 Err(lost) => faults.note([lost]),
             }

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::data_dir::{DataDir, DataDirError};
 use crate::store::seal::{Purpose, Seal};
-use crate::store::{Store, StoreError};
+use crate::store::{Place, Store, StoreError};
 
 /// The note with a value that one of the keys must open, and the row for which it is sealed.
 pub const PROOF: &str = "proof of the master key";
@@ -47,6 +47,14 @@ pub async fn verify(data: &DataDir, store: &Store) -> Result<(), MasterKeyError>
     check(data, &noted)
 }
 
+/// Whether [`verify`] would take the key of the directory for a database that is there. Makes nothing.
+pub async fn check_for(data: &DataDir, place: &Place) -> Result<(), MasterKeyError> {
+    // Where nothing is sealed yet the start makes the key.
+    let Some(noted) = Store::noted_in(place, PROOF).await? else { return Ok(()) };
+    data.master_keys()?;
+    check(data, &noted)
+}
+
 /// Whether the key of the directory is the one of the database that has noted this under [`PROOF`].
 pub fn check(data: &DataDir, noted: &str) -> Result<(), MasterKeyError> {
     let seal = Seal::of(&data.key_ring()?, Purpose::DkimKeys);
@@ -67,15 +75,19 @@ mod tests {
         verify(&data, &store).await.expect("a new one");
         verify(&data, &store).await.expect("the same");
         std::fs::remove_file(data.file("master.key")).expect("removed");
+        let place = Place::File(data.database().expect("there"));
+        let checked = check_for(&data, &place).await;
         let missing = verify(&data, &store).await;
         let is_missing =
             |it: &_| matches!(it, Err(MasterKeyError::DataDir(DataDirError::MissingKey { .. })));
-        assert!(is_missing(&missing), "{missing:?}");
+        assert!(is_missing(&missing) && is_missing(&checked), "{missing:?} {checked:?}");
         assert!(!data.has_master_key(), "no new one is made");
         data.write_private("master.key", &[7; 32]).expect("written");
         let next_start = DataDir::open(directory.path()).expect("opened");
         let another = verify(&next_start, &store).await;
-        assert!(matches!(another, Err(MasterKeyError::Another { .. })), "{another:?}");
+        let is_another = |it: &_| matches!(it, Err(MasterKeyError::Another { .. }));
+        assert!(is_another(&another), "{another:?}");
+        assert!(is_another(&check_for(&next_start, &place).await), "a check says the same");
     }
 
     #[tokio::test]

@@ -66,3 +66,11 @@ pub(super) async fn check(place: &Place) -> Result<(), StoreError> {
         Place::Server(url) => Box::pin(postgres::check(url)).await,
     }
 }
+
+/// What is noted under a name in a database that is not opened. Changes nothing.
+pub(super) async fn noted(place: &Place, name: &str) -> Result<Option<String>, StoreError> {
+    match place {
+        Place::File(file) => sqlite::noted(file, name).await,
+        Place::Server(url) => Box::pin(postgres::noted(url, name)).await,
+    }
+}

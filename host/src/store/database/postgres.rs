@@ -116,6 +116,18 @@ pub async fn check(url: &str) -> Result<(), StoreError> {
     }
 }
 
+/// What is noted under a name, whatever the version of the tables. Changes nothing.
+pub async fn noted(url: &str, name: &str) -> Result<Option<String>, StoreError> {
+    let during = || StoreError::during("noted");
+    let mut connection = connect(&hosts(url)?).await?.connection;
+    let table = sqlx::query("SELECT 1 WHERE to_regclass('upkeep') IS NOT NULL");
+    if table.fetch_optional(&mut connection).await.map_err(during())?.is_none() {
+        return Ok(None);
+    }
+    let noted = sqlx::query_scalar("SELECT value FROM upkeep WHERE name = $1").bind(name);
+    noted.fetch_optional(&mut connection).await.map_err(during())
+}
+
 /// A session of its own with the primary, and the name of the primary and its database, without a password.
 pub async fn session(url: &str) -> Result<(PgConnection, String), StoreError> {
     let hosts = hosts(url)?;

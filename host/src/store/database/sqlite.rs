@@ -75,14 +75,30 @@ pub async fn migrate(file: &Path) -> Result<(), StoreError> {
     migrations::run(&migrations::CURRENT, &options(file)).await
 }
 
-/// Whether a file is a database that [`open`] can open, or that a server can bring up to date before. Changes nothing.
-pub async fn check(file: &Path) -> Result<(), StoreError> {
-    let during = || StoreError::during("check");
+/// What is noted in a file under a name, whatever its version. Changes nothing.
+pub async fn noted(file: &Path, name: &str) -> Result<Option<String>, StoreError> {
+    let during = || StoreError::during("noted");
+    let mut connection = look_into(file).await.map_err(during())?;
+    let table = "SELECT 1 FROM sqlite_schema WHERE name = 'upkeep'";
+    if sqlx::query(table).fetch_optional(&mut connection).await.map_err(during())?.is_none() {
+        return Ok(None);
+    }
+    let noted = sqlx::query_scalar("SELECT value FROM upkeep WHERE name = $1").bind(name);
+    noted.fetch_optional(&mut connection).await.map_err(during())
+}
+
+async fn look_into(file: &Path) -> Result<SqliteConnection, sqlx::Error> {
     // A file without a log is open nowhere; to read it as one that cannot change makes no log either.
     let log = file.with_extension("db-wal");
     let options = SqliteConnectOptions::new().filename(file).read_only(true);
     let options = if log.exists() { options } else { options.immutable(true) };
-    let mut connection = options.connect().await.map_err(during())?;
+    options.connect().await
+}
+
+/// Whether a file is a database that [`open`] can open, or that a server can bring up to date before. Changes nothing.
+pub async fn check(file: &Path) -> Result<(), StoreError> {
+    let during = || StoreError::during("check");
+    let mut connection = look_into(file).await.map_err(during())?;
     let tables = "SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations'";
     if sqlx::query(tables).fetch_optional(&mut connection).await.map_err(during())?.is_none() {
         return Ok(());
