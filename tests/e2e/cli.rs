@@ -525,6 +525,8 @@ fn check_refuses_what_serve_refuses_and_makes_nothing() {
     let (state, certificates) = (path("state"), path("certificates"));
     let quiet = "[http]\nlisten = \"127.0.0.1:0\"\n[smtp]\nlisten_starttls = \"off\"\n\
                  listen_tls = \"127.0.0.1:0\"\n[inbox]\nenabled = false\n";
+    let recipient = "age1t5tys0zmkld4c9mjjychqxv3zdx9pxdtaaj0x3sx00fslrr5rclqm6vdx5";
+    let recipients = format!("recipients = [{recipient:?}]\n");
     for (text, words) in [
         ("[store]\ndata_dir = \"/proc/x\"\n".to_owned(), "store.data_dir: /proc/x cannot be used"),
         (format!("[store]\ndata_dir = {file:?}\n"), "file is not a directory"),
@@ -535,6 +537,7 @@ fn check_refuses_what_serve_refuses_and_makes_nothing() {
         (format!("[store]\ndata_dir = {certificates:?}\n"), "tls is not a directory"),
         ("[plugins]\ndir = \"/proc/x\"\n".to_owned(), "plugins.dir: /proc/x cannot be used"),
         (format!("[plugins]\ndir = {file:?}\n"), "plugins.dir: "),
+        (format!("[backup]\nto = \"{}/backup-work/a\"\n{recipients}", path("data")), "backup.to: "),
         ("[domains]\nreturn_path_host = \"bounces\"\n".to_owned(), "domains.return_path_host"),
         ("[bounces]\nlisten = \"192.0.2.1:2599\"\n".to_owned(), "cannot listen on 192.0.2.1:2599"),
     ] {

@@ -58,6 +58,16 @@ impl Destination {
         }
     }
 
+    /// Refuses a directory in which no backup stays: each one begins and ends by removing `work`.
+    pub fn refuse_within(&self, work: &Path) -> Result<(), BackupError> {
+        match self {
+            Self::Directory(directory) if resolved(directory).starts_with(resolved(work)) => {
+                Err(BackupError::WithinWork { to: directory.clone(), work: work.to_owned() })
+            }
+            Self::Directory(_) | Self::Bucket(_) => Ok(()),
+        }
+    }
+
     /// Where the archive is written before it has its place. A directory that root makes is the server's.
     pub(super) async fn draft(&self, work: &Path, name: &str) -> Result<PathBuf, BackupError> {
         let file = format!(".{name}{DRAFT}");
@@ -157,6 +167,16 @@ impl Destination {
     }
 }
 
+/// The path without links, as far as it is there.
+fn resolved(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let found = path.ancestors().find_map(|above| {
+        let rest = path.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(rest))
+    });
+    found.unwrap_or(path)
+}
+
 fn names_in(directory: &Path) -> Result<Vec<String>, BackupError> {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
@@ -239,6 +259,31 @@ mod tests {
         assert_eq!(names, [ahead, name(NOW)]);
         assert_eq!(destination.prune(1, NOW).await.expect("pruned"), 1);
         assert_eq!(destination.names(NOW).await.expect("read"), [name(NOW)], "the fresh one stays");
+    }
+
+    #[test]
+    fn a_destination_that_every_backup_removes_is_refused() {
+        let home = tempfile::tempdir().expect("a directory");
+        let [work, link] = ["backup-work", "link"].map(|it| home.path().join(it));
+        std::os::unix::fs::symlink(home.path(), &link).expect("linked");
+        let look = |to: PathBuf| {
+            let to = to.to_str().expect("UTF-8");
+            Destination::new(to, &ObjectStoreSettings::default())
+                .expect("valid")
+                .refuse_within(&work)
+        };
+        for is_made in [false, true] {
+            if is_made {
+                std::fs::create_dir(&work).expect("made");
+            }
+            for wrong in [work.clone(), work.join("a/b"), link.join("backup-work/a")] {
+                let refused = look(wrong.clone());
+                assert!(matches!(refused, Err(BackupError::WithinWork { .. })), "{wrong:?}");
+            }
+            for right in [home.path().join("backups"), home.path().join("backup-work-2")] {
+                assert!(look(right.clone()).is_ok(), "{right:?}");
+            }
+        }
     }
 
     #[test]

@@ -46,6 +46,10 @@ pub enum BackupError {
     NoBackup { place: String },
     #[error("`{to}` is neither a directory nor of the form s3://bucket/prefix")]
     Destination { to: String },
+    #[error(
+        "{to} is within {work}, which every backup removes at its end: name a directory elsewhere, better on another disk"
+    )]
+    WithinWork { to: PathBuf, work: PathBuf },
     #[error("the object store {place} refuses: {source}")]
     ObjectStore { place: String, source: Box<object_store::Error> },
     #[error(

@@ -64,6 +64,7 @@ pub async fn back_up(
     if recipients.is_empty() {
         return Err(BackupError::NoRecipient);
     }
+    destination.refuse_within(&source.work)?;
     let path = source.work.clone();
     let mut work = blocking(move || Work::open(path)).await?;
     let now = clock.now();

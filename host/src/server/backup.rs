@@ -52,10 +52,23 @@ pub fn object_store(config: &config::Backup) -> Result<ObjectStoreSettings, Back
 }
 
 /// Whether the schedule could reach its destination; nobody is asked.
-pub fn check(config: &config::Backup) -> Result<(), BackupSetupError> {
-    let Some(to) = &config.to else { return Ok(()) };
+pub fn check(config: &Config) -> Result<(), BackupSetupError> {
+    let Some(to) = &config.backup.to else { return Ok(()) };
+    let data = DataDir::unopened(&config.store);
+    destination(&config.backup, to, &data).map(drop)
+}
+
+fn destination(
+    config: &config::Backup,
+    to: &str,
+    data: &DataDir,
+) -> Result<Destination, BackupSetupError> {
     let settings = object_store(config)?;
-    Destination::new(to, &settings).map(drop).map_err(BackupSetupError::Destination)
+    let destination = Destination::new(to, &settings);
+    let destination = destination.map_err(BackupSetupError::Destination)?;
+    let refused = destination.refuse_within(&data.backup_work());
+    refused.map_err(BackupSetupError::Destination)?;
+    Ok(destination)
 }
 
 /// Starts what takes backups, where the configuration says where they go.
@@ -67,10 +80,10 @@ pub fn start(
 ) -> Result<(), BackupSetupError> {
     let settings = &config.backup;
     let Some(to) = &settings.to else { return Ok(()) };
-    let destination = Destination::new(to, &object_store(settings)?);
+    let destination = destination(settings, to, data)?;
     let schedule = Schedule {
         source: source(config, data)?,
-        destination: destination.map_err(BackupSetupError::Destination)?,
+        destination,
         recipients: settings.recipients.clone(),
         every: Duration::from_secs(settings.every_s),
         keep: settings.keep,

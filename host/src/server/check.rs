@@ -50,7 +50,7 @@ pub async fn check(reading: &Reading) -> Vec<String> {
         faults.note(routes::smarthost(delivery, smarthost).err());
     }
     faults.note(delivery::return_path_host(config).err());
-    faults.note(backup::check(&config.backup).err());
+    faults.note(backup::check(config).err());
     faults
         .note(trust::https(config.webhooks.ca_file.as_deref()).map_err(WebhooksError::from).err());
     faults.note(resolvers::resolver(config, &clock).err());

@@ -253,7 +253,7 @@ impl DataDir {
 
     /// Keeps backups off while a master key leaves: one would have values that were sealed before, and the keys of after.
     pub fn lock_backups(&self) -> Result<Lock, DataDirError> {
-        let beside_work = self.file(BACKUP_WORK).with_extension("lock");
+        let beside_work = self.backup_work().with_extension("lock");
         lock_at(beside_work)?.ok_or_else(|| DataDirError::BackedUp { path: self.path.clone() })
     }
 
@@ -488,6 +488,12 @@ impl DataDir {
         self.file(PLUGINS)
     }
 
+    /// Where a backup has its unencrypted copies while it is taken.
+    #[must_use]
+    pub fn backup_work(&self) -> PathBuf {
+        self.file(BACKUP_WORK)
+    }
+
     /// What a backup of it holds; what is missing here is made by a start. Of a master key and of plugins that the
     /// configuration keeps elsewhere a backup has copies, too, and a restore puts them into this one.
     pub fn backup_source(&self, own_plugins: Option<PathBuf>) -> Result<Source, DataDirError> {
@@ -500,7 +506,7 @@ impl DataDir {
             inbox: (INBOX, self.file(INBOX)),
             key: (MASTER_KEY, self.master_key_path()),
             files: files.into_iter().chain([plugins]).collect(),
-            work: self.file(BACKUP_WORK),
+            work: self.backup_work(),
         })
     }
 }
