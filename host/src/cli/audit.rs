@@ -70,7 +70,8 @@ const TAKE_BACKUP: &str = "take_backup";
 const OF_DELETED_ACCOUNTS: [&str; 3] = ["delete_account", "export_account", "show_message_raw"];
 /// How the things begin whose account is known to the store alone.
 const OWNED: [&str; 3] = ["key_", "msg_", "whk_"];
-/// Commands that ask a running server, which writes it down itself, change no store, move it as it is, or only look.
+/// Commands that ask a running server, which writes it down itself, change no store, move it as it is, or only look; and
+/// `restore`, which writes itself into the store that it makes.
 #[cfg(test)]
 const NO_CHANGES: [&str; 70] = [
     "account list",

@@ -163,6 +163,12 @@ pub fn backed_up(name: &str, place: &str) -> Act {
     Act::new("take_backup", format!("{name} in {place}"))
 }
 
+/// A data directory was made of that backup.
+#[must_use]
+pub fn restored(backup: &str, from: &str) -> Act {
+    Act::new("restore_backup", format!("{backup} of {from}"))
+}
+
 /// The content of a message was read.
 #[must_use]
 pub fn content_read(account: AccountId, message: MessageId) -> Act {

@@ -14,7 +14,8 @@ use crate::backup::{
     BackupError, Destination, Manifest, ObjectStoreSettings, blocking, sync, taken_at, unpack,
 };
 use crate::clock::Timestamp;
-use crate::store::{Place, Store, StoreError};
+use crate::management::acts::{self, Act};
+use crate::store::{ActorId, AuditRow, Place, Store, StoreError};
 
 /// Why a backup is not restored. The data directory is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -80,11 +81,39 @@ pub async fn restore(
         let unpacked = unpacked.clone();
         blocking(move || unpack(&file, &identity, &unpacked)).await?
     };
-    let restored = DataDir::open(&unpacked)?;
-    Store::check(&Place::File(restored.database()?)).await?;
+    let place = Place::File(DataDir::open(&unpacked)?.database()?);
+    Store::check(&place).await?;
+    record(&place, acts::restored(&backup, &destination.shown()), now).await?;
     let moved_to = put_in_place(&unpacked, data_dir, (existing, lock), now)?;
     sync(parent)?;
     Ok(Restored { backup, manifest, moved_to })
+}
+
+/// Writes into the audit log of the database that its state is that of a backup.
+async fn record(place: &Place, act: Act, now: Timestamp) -> Result<(), StoreError> {
+    let store = match Store::open(place.clone()).await {
+        Err(StoreError::Earlier) => {
+            tracing::warn!(
+                "the restore is not written into the audit log, because the database is of an earlier version; the \
+                 server brings it up to date at its start"
+            );
+            return Ok(());
+        }
+        opened => opened?,
+    };
+    let row = AuditRow {
+        at: now,
+        account: None,
+        actor: ActorId::CommandLine,
+        acting: false,
+        actor_name: None,
+        action: act.action.to_owned(),
+        subject: Some(act.subject),
+        ip: None,
+    };
+    let recorded = store.record_audit(&row).await;
+    store.close().await;
+    recorded
 }
 
 /// Gives what was unpacked the name of the data directory. Answers where the directory went that was there.

@@ -56,6 +56,26 @@ async fn a_restored_directory_has_the_same_keys_and_its_files_are_private() {
 }
 
 #[tokio::test]
+async fn a_restore_stands_in_the_audit_log_of_what_it_has_restored() {
+    let (home, identity) = backed_up().await;
+    let restored = restore_into(home.path(), "new", identity, Existing::Refuse).await;
+    let backup = restored.expect("restored").backup;
+    for (data, count) in [("data", 0), ("new", 1)] {
+        let file = home.path().join(data).join("waxwing.db");
+        assert!(!file.with_extension("db-wal").exists(), "{data}: all is in the file");
+        let store = Store::open(&file).await.expect("opens");
+        let rows = store.audit_of_server(None, 9).await.expect("read");
+        assert_eq!(rows.len(), count, "{data}");
+        for (_, row) in rows {
+            assert_eq!((row.action.as_str(), row.at), ("restore_backup", NOW));
+            assert_eq!(row.actor, ActorId::CommandLine);
+            assert!(row.subject.is_some_and(|it| it.starts_with(&backup)));
+        }
+        store.close().await;
+    }
+}
+
+#[tokio::test]
 async fn a_directory_in_use_is_refused_and_one_with_files_is_never_changed() {
     let (home, identity) = backed_up().await;
     let again = || Identity::of_file(&identity.reveal()).expect("the same");
