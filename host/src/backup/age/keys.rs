@@ -31,6 +31,21 @@ pub enum KeyError {
     // Neither is shown: somebody may have taken the secret for the public key.
     #[error("no recipient of age: one begins with age1, and `waxwing backup keygen` makes one")]
     Recipient,
+    #[error(
+        "a recipient of age was not copied as it was: it begins with age1, but the check characters at its end do not fit \
+         the rest; copy it again from the line `# public key:` of the identity"
+    )]
+    MistypedRecipient,
+    #[error(
+        "line {0} begins with age1, but was not copied as it was: the check characters at its end do not fit the rest; copy \
+         it again from the line `# public key:` of the identity"
+    )]
+    MistypedLine(usize),
+    #[error(
+        "the identity was not copied as it was: it begins with AGE-SECRET-KEY-1, but the check characters at its end do not \
+         fit the rest; take another copy of it"
+    )]
+    MistypedIdentity,
     /// Left out, it would be somebody who cannot open the backup.
     #[error(
         "line {0} is no recipient of age, which begins with age1; keys of SSH are not supported: make a pair with \
@@ -62,7 +77,11 @@ impl Recipient {
         let keys = lines.map(|it| it.strip_prefix(COMMENT).unwrap_or(it)).enumerate();
         let is_key = |it: &str| !it.is_empty() && !it.starts_with('#') && !is_identity(it);
         let keys = keys.filter(|(_, it)| is_key(it));
-        keys.map(|(number, it)| it.parse().map_err(|_| KeyError::Line(number + 1))).collect()
+        let at = |line, error| {
+            let is_mistyped = error == KeyError::MistypedRecipient;
+            if is_mistyped { KeyError::MistypedLine(line) } else { KeyError::Line(line) }
+        };
+        keys.map(|(number, it)| it.parse().map_err(|error| at(number + 1, error))).collect()
     }
 
     /// The stanza that gives the key of a file to this recipient.
@@ -116,7 +135,13 @@ impl Identity {
         let lines = text.lines().map(str::trim);
         let mut lines = lines.filter(|it| !it.is_empty() && !it.starts_with('#'));
         let line = lines.next().unwrap_or_default();
-        let secret = decoded(IDENTITY, line).ok_or(KeyError::Identity)?;
+        let secret = decoded(IDENTITY, line).ok_or_else(|| {
+            if is_mistyped(IDENTITY, line) {
+                KeyError::MistypedIdentity
+            } else {
+                KeyError::Identity
+            }
+        })?;
         if lines.next().is_some() {
             return Err(KeyError::Identities);
         }
@@ -156,6 +181,14 @@ fn is_identity(line: &str) -> bool {
     decoded(IDENTITY, line).is_some()
 }
 
+/// Whether a text that is no key was to be one of this kind: what follows the prefix has no further `1`, as recipients of
+/// plugins have.
+fn is_mistyped(prefix: &str, text: &str) -> bool {
+    let text = text.to_lowercase();
+    let behind = text.strip_prefix(prefix).and_then(|it| it.strip_prefix('1'));
+    behind.is_some_and(|it| !it.contains('1'))
+}
+
 fn decoded(prefix: &str, text: &str) -> Option<[u8; KEY]> {
     let (found, bytes) = bech32::decode(text).ok()?;
     (found.to_lowercase() == prefix).then_some(())?;
@@ -166,7 +199,9 @@ impl FromStr for Recipient {
     type Err = KeyError;
 
     fn from_str(text: &str) -> Result<Self, KeyError> {
-        decoded(RECIPIENT, text).map(Self).ok_or(KeyError::Recipient)
+        let mistyped = is_mistyped(RECIPIENT, text);
+        let error = if mistyped { KeyError::MistypedRecipient } else { KeyError::Recipient };
+        decoded(RECIPIENT, text).map(Self).ok_or(error)
     }
 }
 

@@ -103,9 +103,22 @@ fn a_text_that_is_no_key_is_refused_and_a_secret_is_not_shown() {
     for wrong in ["", "age1", IDENTITY, &RECIPIENT.replace("6vdx5", "6vdx6")] {
         assert!(wrong.parse::<Recipient>().is_err(), "{wrong}");
     }
-    for wrong in ["", "# nothing", RECIPIENT, &IDENTITY.replace("2PA", "2PQ")] {
+    for wrong in ["", "# nothing", RECIPIENT] {
         assert_eq!(Identity::of_file(wrong).err(), Some(KeyError::Identity), "{wrong}");
     }
+}
+
+#[test]
+fn a_key_with_a_typing_error_is_told_as_such() {
+    let mistyped = RECIPIENT.replace("6vdx5", "6vdx6");
+    assert_eq!(mistyped.parse::<Recipient>(), Err(KeyError::MistypedRecipient));
+    let file = Recipient::all_of_file(&format!("{RECIPIENT}\n{mistyped}\n"));
+    assert_eq!(file, Err(KeyError::MistypedLine(2)));
+    for other in ["age1yubikey1qwerty", "ssh-ed25519 AAAA", IDENTITY] {
+        assert_eq!(other.parse::<Recipient>(), Err(KeyError::Recipient), "{other}");
+    }
+    let mistyped = IDENTITY.replace("2PA", "2PQ");
+    assert_eq!(Identity::of_file(&mistyped).err(), Some(KeyError::MistypedIdentity));
 }
 
 #[test]
