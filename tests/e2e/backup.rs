@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use waxwing_tests::{Launch, Server, binary, only_on_a_file, until_async};
+use waxwing_tools::Need;
 
 use crate::fixture::{Database, message, run_python};
 use crate::health::{checked, finding};
@@ -434,4 +435,41 @@ async fn a_backup_that_is_stopped_leaves_no_unencrypted_copy() {
         assert!(!ended.status.success() && said.contains("nothing of it is kept"), "{said}");
         assert!(!work.exists(), "{signal}");
     }
+}
+
+/// Ends the mount where the test ends.
+struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg("-l").arg(&self.0).status());
+    }
+}
+
+#[test]
+fn a_directory_that_is_mounted_from_the_same_disk_is_explained() {
+    if !Need::SmallDisk.is_met("a restore onto a mounted directory is not tried") {
+        return;
+    }
+    let place = Place::new();
+    let data = place.folder.path().join("data");
+    fs::create_dir(&data).expect("made");
+    let mount = Command::new("mount").arg("--bind").args([&data, &data]).status();
+    assert!(mount.expect("mount starts").success());
+    let _mounted = Mounted(data.clone());
+    fs::write(data.join("kept"), "").expect("written");
+    let restore = [
+        "restore",
+        "--force",
+        "--from",
+        &path(&place.backups()),
+        "--identity",
+        &path(&place.identity()),
+        "--data-dir",
+        &path(&data),
+    ];
+    let refused = waxwing(&restore);
+    let errors = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && errors.contains("a file system is mounted"), "{errors}");
+    assert!(data.join("kept").exists());
 }

@@ -171,7 +171,20 @@ fn is_replaceable(data_dir: &Path) -> bool {
             return false;
         }
     }
-    !about.is_symlink()
+    !about.is_symlink() && !is_mount_point(data_dir)
+}
+
+/// Also where a directory of the same disk is mounted, which has the number of the disk around it.
+#[cfg(target_os = "linux")]
+fn is_mount_point(path: &Path) -> bool {
+    use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+    let about = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty());
+    about.is_ok_and(|it| it.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_mount_point(_path: &Path) -> bool {
+    false
 }
 
 /// The backup that is meant, and where it is.
