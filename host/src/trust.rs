@@ -13,7 +13,7 @@ use rustls::{ClientConfig, RootCertStore};
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// The file with further authorities is not there, or is not PEM.
-    #[error("{} cannot be read as PEM: {source}", path.display())]
+    #[error("{} cannot be read as PEM: {}", path.display(), pem_fault(source))]
     Unreadable {
         /// The PEM file.
         path: PathBuf,
@@ -66,6 +66,20 @@ pub fn https(further: Option<&Path>) -> Result<ClientConfig, TrustError> {
     Ok(config)
 }
 
+/// What is wrong with a PEM file, in words: the library shows the octets of a label as numbers.
+#[must_use]
+pub fn pem_fault(error: &pem::Error) -> String {
+    if let pem::Error::MissingSectionEnd { end_marker } = error {
+        let label = String::from_utf8_lossy(end_marker);
+        return format!("the line `-----END {label}-----` is missing");
+    }
+    if let pem::Error::IllegalSectionStart { line } = error {
+        let line = String::from_utf8_lossy(line);
+        return format!("the line `{}` does not end with five hyphens", line.trim());
+    }
+    error.to_string()
+}
+
 fn add(path: &Path, roots: &mut RootCertStore) -> Result<(), TrustError> {
     let unreadable = |source| TrustError::Unreadable { path: path.to_owned(), source };
     let before = roots.len();
@@ -77,4 +91,21 @@ fn add(path: &Path, roots: &mut RootCertStore) -> Result<(), TrustError> {
         return Err(TrustError::NoAuthority(path.to_owned()));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_pem_file_is_told_in_words() {
+        let fault = |text: &str| {
+            let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+            pem_fault(&read.expect_err("broken"))
+        };
+        let cut_off = fault("-----BEGIN CERTIFICATE-----\nAAAA\n");
+        assert_eq!(cut_off, "the line `-----END CERTIFICATE-----` is missing");
+        let begins_wrong = fault("-----BEGIN CERTIFICATE--\nAAAA\n");
+        assert!(begins_wrong.contains("`-----BEGIN CERTIFICATE--`"), "{begins_wrong}");
+    }
 }

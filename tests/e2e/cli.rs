@@ -532,7 +532,7 @@ fn check_refuses_what_serve_refuses_and_makes_nothing() {
         (format!("[store]\ndata_dir = {file:?}\n"), "file is not a directory"),
         (format!("[store]\ndata_dir = \"{file}/data\"\n"), "file is not a directory"),
         (format!("[store]\ndata_dir = {taken:?}\n"), "waxwing.db is not a file"),
-        (format!("[store]\ndata_dir = {other:?}\n"), "file is not a database"),
+        (format!("[store]\ndata_dir = {other:?}\n"), "restore the last backup"),
         (format!("[store]\ndata_dir = {state:?}\n"), "plugin-state is not a directory"),
         (format!("[store]\ndata_dir = {certificates:?}\n"), "tls is not a directory"),
         ("[plugins]\ndir = \"/proc/x\"\n".to_owned(), "plugins.dir: /proc/x cannot be used"),

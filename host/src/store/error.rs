@@ -15,6 +15,8 @@ const CONSTRAINTS: [i32; 5] = [
     ffi::SQLITE_CONSTRAINT_CHECK,
 ];
 
+const DAMAGE: [i32; 2] = [ffi::SQLITE_CORRUPT, ffi::SQLITE_NOTADB];
+
 /// The error of a driver, or why it was not called.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
@@ -57,6 +59,30 @@ impl DriverError {
     pub fn is_in_the_way(&self) -> bool {
         matches!(self, Self::Pooled(sqlx::Error::Database(error))
             if error.code().is_some_and(|it| it == "40001" || it == "40P01"))
+    }
+
+    /// Whether SQLite has found that a file is damaged, or no database any more.
+    fn is_damage(&self) -> bool {
+        let code = if let Self::Inline(error) = self {
+            error.sqlite_error().map(|it| it.extended_code)
+        } else if let Self::Pooled(sqlx::Error::Database(error)) = self {
+            // Codes of PostgreSQL have five characters.
+            error.code().filter(|it| it.len() < 5).and_then(|it| it.parse().ok())
+        } else {
+            None
+        };
+        // What an extended code adds stands in its upper octets.
+        code.is_some_and(|it: i32| DAMAGE.contains(&(it & 0xff)))
+    }
+}
+
+/// What to do about a file that is damaged.
+fn advice(error: &DriverError) -> &'static str {
+    if error.is_damage() {
+        ". The file of the database is damaged: keep a copy of the data directory, and restore the last backup; the disk or \
+         the memory of this machine may be at fault"
+    } else {
+        ""
     }
 }
 
@@ -203,7 +229,7 @@ pub enum TransferError {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database refused, is not reachable, or is full.
-    #[error("the database failed in {operation}: {source}")]
+    #[error("the database failed in {operation}: {source}{}", advice(source))]
     Database {
         operation: &'static str,
         /// The error of the database.

@@ -2,6 +2,7 @@
 
 use super::setting::File;
 use crate::server::data_dir::DataDirError;
+use crate::trust::pem_fault;
 
 /// Why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +25,7 @@ pub enum CertificateError {
     #[error("{0} has more than 1 MiB: it is not a certificate or a key")]
     TooLarge(File),
     /// A file is cut off or garbled.
-    #[error("{file} is not whole PEM: {source}; copy it again")]
+    #[error("{file} is not whole PEM: {}; copy it again", pem_fault(source))]
     Garbled { file: File, source: rustls::pki_types::pem::Error },
     /// There is no certificate in the file.
     #[error(
