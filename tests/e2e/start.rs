@@ -94,7 +94,7 @@ fn check_and_serve_refuse_a_lost_database_and_a_lost_master_key() {
 
     let key = server.data_dir().join("master.key");
     for (foreign, words) in
-        [(None, "master.key is missing"), (Some([7; 32]), "is not the master key")]
+        [(None, "master.key is missing"), (Some([7_u8; 32]), "is not the master key")]
     {
         match foreign {
             None => std::fs::remove_file(&key).expect("removed"),

@@ -46,7 +46,7 @@ mod tests {
         let config =
             config::Store { data_dir: directory.path().to_owned(), ..config::Store::default() };
         let data = DataDir::of(&config).expect("opened");
-        let there = |config| DataDir::existing_place(config).map(|it| it.is_some());
+        let there = |config: &config::Store| DataDir::existing_place(config).map(|it| it.is_some());
         assert!(matches!(there(&config), Ok(false)), "a new directory");
         let Ok(Place::File(file)) = data.place(&config) else { unreachable!("a file") };
         assert!(matches!(there(&config), Ok(true)), "made by a start that was interrupted");
