@@ -86,6 +86,25 @@ fn alerts_and_panels_read_metrics_that_the_server_has() {
 }
 
 #[tokio::test]
+async fn a_counter_whose_rise_is_an_alert_is_there_before_the_first_event() {
+    let rules = fs::read_to_string(packaging().join("prometheus/waxwing.rules.yml"));
+    let rules = rules.expect("the rules");
+    let rising: BTreeSet<&str> =
+        rules.split("increase(").skip(1).filter_map(|it| it.split(['{', '[']).next()).collect();
+    assert!(rising.len() > 1, "{rising:?}");
+    let server = Server::start(Launch::dev());
+    let answer = server.request(Method::GET, "/metrics").send().await.expect("answered");
+    let shown = answer.text().await.expect("a text");
+    for counter in rising {
+        let is_it = |line: &str| line.starts_with(&format!("{counter}{{")) && line.ends_with(" 0");
+        assert!(shown.lines().any(is_it), "{counter} in {shown}");
+    }
+    for series in ["refusals_total{code=\"UNAVAILABLE\"}", "plugin_failures_total{kind=\"plan\"}"] {
+        assert!(shown.contains(&format!("waxwing_{series} 0\n")), "{series} in {shown}");
+    }
+}
+
+#[tokio::test]
 async fn prometheus_reads_what_the_server_shows() {
     if !Need::Promtool.is_met("the format of the metrics is not tried") {
         return;

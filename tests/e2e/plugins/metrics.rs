@@ -72,7 +72,7 @@ async fn calls_cpu_time_rollbacks_and_rejections_are_counted_by_slot() {
     server.live(PLAN, &one.digest).await;
     until_value(&server, "waxwing_plugin_rollbacks_total", &[plan], 1).await;
     until_value(&server, "waxwing_plugin_calls_total", &[plan, "outcome=\"trapped\""], 3).await;
-    until_value(&server, "waxwing_plugin_failures_total", &["kind="], 3).await;
+    until_value(&server, "waxwing_plugin_failures_total", &["kind=\"plan\""], 3).await;
     // A new generation of a plugin goes on counting where the last one stopped.
     let before = spent(&[plan, "plugin=\"price-one\""]).await;
     sent(&server, 1).await;
