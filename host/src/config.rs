@@ -30,6 +30,7 @@ mod unreadable_keys;
 mod violations;
 mod webhooks;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub use acme::{Acme, Challenge};
@@ -64,6 +65,8 @@ pub use webhooks::Webhooks;
 pub struct Reading {
     pub config: Config,
     pub faults: Vec<String>,
+    /// The sections of the file that set something.
+    pub sections: BTreeSet<String>,
     unreadable: UnreadableKeys,
 }
 
@@ -93,9 +96,17 @@ impl Config {
         file: Option<&Path>,
         environment: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
-        let Reading { config, faults, .. } = Self::read(file, environment)?;
+        Self::load_with_sections(file, environment).map(|(config, _)| config)
+    }
+
+    /// As [`Config::load`], with the sections of the file that set something.
+    pub fn load_with_sections(
+        file: Option<&Path>,
+        environment: impl Iterator<Item = (String, String)>,
+    ) -> Result<(Self, BTreeSet<String>), ConfigError> {
+        let Reading { config, faults, sections, .. } = Self::read(file, environment)?;
         if faults.is_empty() {
-            return Ok(config);
+            return Ok((config, sections));
         }
         Err(ConfigError::invalid(file, faults))
     }
@@ -113,6 +124,7 @@ impl Config {
                 Written::file(&text)
             }
         };
+        let sections = written.sections();
         written.add_variables(environment);
         let Written { table, mut faults, mut unreadable } = written;
         // What is at fault has been taken out; the rules are about the rest.
@@ -122,7 +134,7 @@ impl Config {
             Self::default()
         });
         faults.extend(config.broken_rules(&unreadable));
-        Ok(Reading { config, faults, unreadable })
+        Ok(Reading { config, faults, sections, unreadable })
     }
 
     /// Bounds that no type can say.

@@ -140,17 +140,26 @@ async fn the_health_checks_follow_their_settings_at_once() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_emptied_changes_nothing() {
+async fn a_file_that_was_emptied_or_cut_off_changes_nothing() {
     let (server, account) = server();
     let file = server.scratch("waxwing.toml");
     let text = fs::read_to_string(&file).expect("the file");
-    let before = server.log().len();
-    fs::write(&file, "# being written\n").expect("written");
-    server.signal("HUP");
-    let line = logged(&server, before, BROKEN);
-    let error = line["error"].as_str().expect("an error");
-    assert!(error.contains("has no settings any more"), "{error}");
-    assert_eq!(send(&server, &account).await, (201, Some("1000".to_owned())));
+    let (beginning, _) = text.split_once("[health]").expect("a section");
+    let emptied = format!("{beginning}[health]\ndkim_key_days = 365\n[limits]\n");
+    for (cut, lost) in [
+        ("# being written\n", "[health], [http], [inbox], [limits], [log], [smtp], [store]"),
+        (beginning, "[health], [limits]"),
+        (emptied.as_str(), "[limits]"),
+    ] {
+        let before = server.log().len();
+        fs::write(&file, cut).expect("written");
+        server.signal("HUP");
+        let line = logged(&server, before, BROKEN);
+        let error = line["error"].as_str().expect("an error");
+        let said = error.contains(&format!("sets nothing in {lost} any more"));
+        assert!(said && error.contains("restart the server where that is meant"), "{error}");
+        assert_eq!(send(&server, &account).await, (201, Some("1000".to_owned())));
+    }
     fs::write(&file, text).expect("written");
     let before = server.log().len();
     server.signal("HUP");

@@ -108,9 +108,9 @@ pub enum CliError {
     #[error("{path} cannot be read: {source}")]
     File { path: PathBuf, source: std::io::Error },
     #[error(
-        "{path} has no settings any more: the file was probably cut off while it was written; write the whole file, and reload again"
+        "{path} sets nothing in {sections} any more, as it did when it was read last: the file was probably cut off while it was written; write the whole file, and reload again, or restart the server where that is meant"
     )]
-    Emptied { path: PathBuf },
+    SectionsLost { path: PathBuf, sections: String },
     /// The answer of `waxwing doctor`, which has been printed.
     #[error("failing: {}; the lines above say what to do", .0.join(", "))]
     Unwell(Vec<String>),

@@ -1,7 +1,8 @@
 //! `waxwing serve`: the server, with a configuration file.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 
@@ -23,9 +24,9 @@ pub struct Serve {
 /// Runs until a signal.
 pub async fn run(serve: Serve) -> Result<(), CliError> {
     let hangups = server::Hangups::listen().map_err(CliError::Runtime)?;
-    let configuration = || Config::load(Some(&serve.config), std::env::vars());
-    let config = configuration()?;
-    let had_settings = has_settings(&serve.config);
+    let configuration = || Config::load_with_sections(Some(&serve.config), std::env::vars());
+    let (config, sections) = configuration()?;
+    let sections = Mutex::new(sections);
     telemetry::logs::start(&config.log);
     let running = Box::pin(server::start(&config)).await?;
     let stops = server::StopSignals::listen().map_err(CliError::Runtime)?;
@@ -58,20 +59,20 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
             authority.display()
         );
     }
-    // A full disk, or a copy that is being made, leaves an empty file. Its defaults would route all mail to the sandbox inbox.
+    // A full disk, or a copy that is being made, leaves a file that ends early, or is empty. The defaults of what is cut off
+    // would route all mail to the sandbox inbox.
     let reloaded = || {
-        if had_settings && !has_settings(&serve.config) {
-            return Err(CliError::Emptied { path: serve.config.clone() });
+        let (config, now) = configuration()?;
+        let mut before = sections.lock().unwrap_or_else(PoisonError::into_inner);
+        let lost: Vec<String> = before.difference(&now).map(|it| format!("[{it}]")).collect();
+        if !lost.is_empty() {
+            let (path, sections) = (serve.config.clone(), lost.join(", "));
+            return Err(CliError::SectionsLost { path, sections });
         }
-        Ok(configuration()?)
+        *before = now;
+        Ok(config)
     };
     server::run(running, stops, hangups, reloaded).await.map_err(CliError::Runtime)
-}
-
-/// Whether a configuration file sets anything. A file that cannot be read or parsed counts: [`Config::load`] tells its faults.
-fn has_settings(file: &Path) -> bool {
-    let text = std::fs::read_to_string(file);
-    text.map_or(true, |text| text.parse::<toml::Table>().map_or(true, |it| !it.is_empty()))
 }
 
 /// Several addresses as one field of the log; none without an address.

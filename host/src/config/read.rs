@@ -6,6 +6,7 @@
 
 mod place;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde::Deserialize;
@@ -81,6 +82,12 @@ impl Written {
         written.faults.extend(sifted.faults.iter().map(|fault| fault.in_file(text)));
         sifted.unreadable.iter().for_each(|path| written.unreadable.add(place::dotted(path)));
         written
+    }
+
+    /// The sections in which something stands.
+    pub fn sections(&self) -> BTreeSet<String> {
+        let sets = |section: &toml::Value| section.as_table().is_some_and(|it| !it.is_empty());
+        self.table.iter().filter(|(_, it)| sets(it)).map(|(name, _)| name.clone()).collect()
     }
 
     /// Lays the variables of the environment above it, but for what is at fault with them.
