@@ -9,6 +9,7 @@ const HOMES: [(&str, &[&str]); 17] = [
         ".spawn(",
         &[
             "server/tasks.rs",
+            "server/acme/dns_hook",
             "plugin/runtime/ticker.rs",
             "plugin/runtime/compiler",
             "plugin/slots/supervisor/running_jobs.rs",

@@ -1,16 +1,25 @@
-//! The operator's program that publishes the TXT records of `dns-01` (RFC 8555 section 8.4).
+//! The operator's program that publishes the TXT records of `dns-01` (RFC 8555 section 8.4). What counts is its own end:
+//! what it leaves running is ended with it, as everything is where the server does not wait any longer.
 
+use std::convert::Infallible;
+use std::future;
+use std::io;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use tokio::process::Command;
+use tokio::io::AsyncReadExt as _;
+use tokio::process::{ChildStderr, Command};
 
 use super::error::AcmeError;
 
 /// Some publishers wait until every name server has the record.
 const HOOK_TIME: Duration = Duration::from_mins(3);
-/// What is told of a program's complaint.
+/// To read what a program that has ended has said: a process that has left its group may hold the pipe for ever.
+const LAST_WORDS_TIME: Duration = Duration::from_secs(1);
+/// Octets of a program's complaint that are kept.
+const MAX_SAID_BYTES: usize = 2 << 10;
+/// What is told of it.
 const TOLD_CHARS: usize = 500;
 
 /// A record of one challenge.
@@ -49,21 +58,75 @@ pub(super) async fn run(
     };
     let mut command = Command::new(program);
     command.args([action.as_str(), &record.name, &record.value]);
-    command.stdin(Stdio::null()).kill_on_drop(true);
     // The server's settings are none of its business, and some are secrets.
     for (name, _) in std::env::vars_os() {
         if name.as_encoded_bytes().starts_with(b"WAXWING_") {
             command.env_remove(name);
         }
     }
-    let output = tokio::time::timeout(HOOK_TIME, command.output()).await;
-    let output = output
+    let (status, said) = tokio::time::timeout(HOOK_TIME, ended(command))
+        .await
         .map_err(|_| failed(format!("it did not end within {} s", HOOK_TIME.as_secs())))?
         .map_err(|error| failed(error.to_string()))?;
-    if output.status.success() {
+    if status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = String::from_utf8_lossy(&said);
     let said: String = said.trim().chars().take(TOLD_CHARS).collect();
-    Err(failed(format!("{}: {said}", output.status)))
+    Err(failed(format!("{status}: {said}")))
 }
+
+/// How it ends, and what it has said until then.
+async fn ended(mut command: Command) -> io::Result<(ExitStatus, Vec<u8>)> {
+    #[cfg(unix)]
+    command.process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+    let mut child = command.spawn()?;
+    let group = Group(child.id());
+    let mut stderr = child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
+    let mut said = Vec::new();
+    let status = tokio::select! {
+        status = child.wait() => status?,
+        never = read_on(&mut stderr, &mut said) => match never {},
+    };
+    drop(group);
+    drop(tokio::time::timeout(LAST_WORDS_TIME, read(&mut stderr, &mut said)).await);
+    Ok((status, said))
+}
+
+/// Reads to the end, so that nobody waits to be read, and keeps the beginning.
+async fn read(stderr: &mut ChildStderr, said: &mut Vec<u8>) {
+    let mut piece = [0; 1024];
+    while let Ok(length @ 1..) = stderr.read(&mut piece).await {
+        let room = MAX_SAID_BYTES.saturating_sub(said.len());
+        said.extend(piece.iter().take(length.min(room)));
+    }
+}
+
+async fn read_on(stderr: &mut ChildStderr, said: &mut Vec<u8>) -> Infallible {
+    read(stderr, said).await;
+    future::pending().await
+}
+
+/// The processes of a program, which end with this value.
+struct Group(Option<u32>);
+
+impl Drop for Group {
+    #[cfg(unix)]
+    fn drop(&mut self) {
+        use rustix::process::{Pid, Signal, kill_process_group};
+        let leader = self.0.and_then(|it| i32::try_from(it).ok()).and_then(Pid::from_raw);
+        if let Some(leader) = leader {
+            // It fails where nobody is left.
+            let _nobody_left = kill_process_group(leader, Signal::KILL);
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn drop(&mut self) {
+        let Self(_leader) = self;
+    }
+}
+
+#[cfg(test)]
+mod tests;
