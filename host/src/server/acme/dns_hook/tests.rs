@@ -50,7 +50,8 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
 #[tokio::test]
 async fn a_program_has_ended_when_it_has_and_leaves_nothing_running() {
     let (folder, program) = program("sleep 300 & echo $! >pid; exit 0");
-    let run = run(&program, Action::Present, &record());
+    let record = record();
+    let run = run(&program, Action::Present, &record);
     tokio::time::timeout(SOON, run).await.expect("nobody waits for the other").expect("it is well");
     ended_in(&folder).await;
 }
@@ -62,7 +63,8 @@ async fn a_process_that_left_the_group_holds_nobody_up() {
          while [ ! -s pid ]; do sleep 0.01; done
          echo no >&2; exit 1",
     );
-    let run = run(&program, Action::Present, &record());
+    let record = record();
+    let run = run(&program, Action::Present, &record);
     let failure = tokio::time::timeout(SOON, run).await.expect("nobody waits for it");
     let failure = failure.expect_err("it fails").to_string();
     assert!(failure.ends_with("exit status: 1: no"), "{failure}");
