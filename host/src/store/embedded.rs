@@ -32,6 +32,13 @@ pub enum Conversion {
     PutOff,
 }
 
+/// How a file is opened. Statements are logged nowhere, slow ones either: the line would be the driver's, with fields that
+/// the log has not.
+#[must_use]
+pub fn options(file: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new().filename(file).disable_statement_logging()
+}
+
 /// Begins a transaction that writes, on the one connection of `writer`.
 ///
 /// After a full disk or an I/O error SQLite rolls back by itself, and the driver still counts the
@@ -124,7 +131,7 @@ pub async fn copy(file: &Path, into: &Path) -> Result<(), sqlx::Error> {
         let message = format!("the path {} is not UTF-8", into.display());
         return Err(sqlx::Error::Configuration(message.into()));
     };
-    let options = SqliteConnectOptions::new().filename(file).read_only(true);
+    let options = options(file).read_only(true);
     let mut connection = options.busy_timeout(COPY_WAIT).connect().await?;
     sqlx::query("VACUUM INTO $1").bind(target).execute(&mut connection).await?;
     connection.close().await
@@ -132,7 +139,7 @@ pub async fn copy(file: &Path, into: &Path) -> Result<(), sqlx::Error> {
 
 /// Looks through all of a file that nobody writes: what SQLite finds wrong, or none.
 pub async fn damage(file: &Path) -> Result<Option<String>, sqlx::Error> {
-    let options = SqliteConnectOptions::new().filename(file).read_only(true);
+    let options = options(file).read_only(true);
     let mut connection = options.connect().await?;
     let found: String =
         sqlx::query_scalar("PRAGMA integrity_check(1)").fetch_one(&mut connection).await?;

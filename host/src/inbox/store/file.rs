@@ -6,15 +6,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
-};
+use sqlx::sqlite::{SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 
 use super::quota::{self, Bounds};
 use super::row::{self, Arrival, ListedHeaders, MailId, StoredMessage, Summary};
 use crate::inbox::InboxError;
 use crate::store::SandboxMail;
-use crate::store::embedded::{begin_immediate, begin_shrinkable, convert_to_shrinkable};
+use crate::store::embedded::{self, begin_immediate, begin_shrinkable, convert_to_shrinkable};
 
 const READER_CONNECTIONS: u32 = 3;
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,8 +27,7 @@ pub struct InboxFile {
 impl InboxFile {
     /// Opens the file, or creates it.
     pub async fn open(file: &Path) -> Result<Self, InboxError> {
-        let options = SqliteConnectOptions::new()
-            .filename(file)
+        let options = embedded::options(file)
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)

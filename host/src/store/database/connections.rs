@@ -11,8 +11,8 @@ use super::postgres::pool::Server;
 use super::postgres::{run, sqlstate, tx};
 use super::purpose::Purpose;
 use super::writers::Writers;
-use crate::store::StoreError;
 use crate::store::error::DriverError;
+use crate::store::{StoreError, embedded};
 
 /// `SQLITE_INTERRUPT`: the time of a list is over.
 const INTERRUPTED: &str = "9";
@@ -303,8 +303,7 @@ impl<'a> From<&'a mut Tx> for On<'a> {
 
 /// How the file is opened.
 pub fn options(file: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new()
-        .filename(file)
+    embedded::options(file)
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)

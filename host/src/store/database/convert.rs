@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::sqlite::{SqliteAutoVacuum, SqliteJournalMode, SqliteSynchronous};
 
 use super::connections::options;
 use super::inline::waiting;
@@ -140,8 +140,7 @@ pub fn check_disk(file: &Path, bytes: u64, free: Option<u64>) -> Result<(), Conv
 /// neither keep what it would undo nor wait for the disk.
 async fn make(new: &Path) -> Result<(), StoreError> {
     embedded::make_private(new).map_err(at(new))?;
-    let options = SqliteConnectOptions::new()
-        .filename(new)
+    let options = embedded::options(new)
         .auto_vacuum(SqliteAutoVacuum::Incremental)
         .journal_mode(SqliteJournalMode::Off)
         .synchronous(SqliteSynchronous::Off);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use sqlx::migrate::MigrateError;
-use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
+use sqlx::sqlite::SqlitePoolOptions;
 use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 
 use super::connections::{Connections, Database, Pool, Single, options};
@@ -90,7 +90,7 @@ pub async fn noted(file: &Path, name: &str) -> Result<Option<String>, StoreError
 async fn look_into(file: &Path) -> Result<SqliteConnection, sqlx::Error> {
     // A file without a log is open nowhere; to read it as one that cannot change makes no log either.
     let log = file.with_extension("db-wal");
-    let options = SqliteConnectOptions::new().filename(file).read_only(true);
+    let options = embedded::options(file).read_only(true);
     let options = if log.exists() { options } else { options.immutable(true) };
     options.connect().await
 }
@@ -143,7 +143,7 @@ pub async fn copy(
 ) -> Result<i64, StoreError> {
     let during = || StoreError::during("copy");
     embedded::copy(file, into).await.map_err(during())?;
-    let mut copy = SqliteConnectOptions::new().filename(into).connect().await.map_err(during())?;
+    let mut copy = embedded::options(into).connect().await.map_err(during())?;
     let note = "INSERT INTO upkeep (name, value) VALUES ($1, $2)
                 ON CONFLICT (name) DO UPDATE SET value = excluded.value";
     let (name, value) = noted();

@@ -25,6 +25,14 @@ fn length(file: &Path) -> u64 {
     std::fs::metadata(file).expect("there").len()
 }
 
+#[test]
+fn no_statement_is_logged_by_the_driver_however_slow() {
+    let settings = format!("{:?}", options(Path::new("test.db")));
+    for level in [" statements_level: Off", "slow_statements_level: Off"] {
+        assert!(settings.contains(level), "{level} in {settings}");
+    }
+}
+
 #[tokio::test]
 async fn a_new_file_can_give_space_back_and_is_not_rebuilt() {
     let directory = tempfile::tempdir().expect("a directory");
