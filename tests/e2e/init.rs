@@ -70,6 +70,9 @@ async fn an_empty_machine_gets_a_configuration_and_sees_its_records() {
         written["missing"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
     assert!(missing.iter().all(|it| it.contains("tls/")), "only the certificate: {missing:?}");
     assert_eq!(missing.len(), 2, "{missing:?}");
+    let warnings = written["warnings"].to_string();
+    let writable = format!("ReadWritePaths={data} ");
+    assert!(warnings.contains(&writable) && warnings.contains("install -d"), "{warnings}");
     let made = fs::read_dir(home.path()).expect("a folder").count();
     assert_eq!(made, 1, "nothing but the file is made");
     let about = fs::metadata(&file).expect("it is written");
@@ -111,6 +114,20 @@ async fn an_empty_machine_gets_a_configuration_and_sees_its_records() {
     let [differing] = differing[..] else { unreachable!("one differs: {found}") };
     assert_eq!((text(differing, "name"), text(differing, "type")), (HOST, "TXT"));
     assert!(text(differing, "advice").contains("SPF"), "{differing}");
+}
+
+#[test]
+fn a_data_directory_is_written_by_its_full_path() {
+    let home = tempfile::tempdir().expect("a directory");
+    let mut command = waxwing();
+    command.current_dir(home.path()).stdin(Stdio::null());
+    command.args(["init", "--config", "waxwing.toml", "--data-dir", "some/where", "--json"]);
+    command.args(["--hostname", HOST, "--email", "ops@example.net", "--route", "direct"]);
+    drop(json(&command.args(["--address", ADDRESS]).output().expect("it runs"), true));
+    let config = fs::read_to_string(home.path().join("waxwing.toml")).expect("the file");
+    let line = config.lines().find(|it| it.starts_with("data_dir = ")).expect("it is written");
+    let home = home.path().canonicalize().expect("a folder");
+    assert_eq!(line, format!("data_dir = {:?}", home.join("some/where").display().to_string()));
 }
 
 #[test]

@@ -19,6 +19,8 @@ use crate::server::host_records;
 
 /// The port of a smarthost that is given without one.
 const SUBMISSION_PORT: u16 = 587;
+/// `StateDirectory=` of the package's unit, which can write nowhere else.
+const STATE_DIRECTORY: &str = "/var/lib/waxwing";
 
 /// The answers that flags give.
 #[derive(Debug, Clone, Args)]
@@ -210,8 +212,9 @@ impl Answers {
                     .to_owned(),
             ));
         }
-        let folder = directory::of_file(file);
-        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        // The server is started in a directory of its own.
+        let absolute = |it: &Path| std::path::absolute(it).unwrap_or_else(|_| it.to_owned());
+        let folder = absolute(directory::of_file(file));
         let login = flags.smarthost_user.map(|user| Login {
             user,
             password_file: flags
@@ -232,13 +235,13 @@ impl Answers {
             email,
             route,
             addresses,
-            data_dir: flags.data_dir,
+            data_dir: absolute(&flags.data_dir),
             nameservers: flags.nameservers,
             certificate,
         })
     }
 
-    /// What works in a closed network at most.
+    /// What works in a closed network at most, or without the package's unit.
     pub fn doubts(&self) -> Vec<String> {
         let name = self.hostname.as_str();
         let is_private = name.rsplit('.').next().is_some_and(|it| PRIVATE_NAMES.contains(&it));
@@ -255,7 +258,19 @@ impl Answers {
                  give the public address as --address"
             ))
         });
-        name.into_iter().chain(addresses).collect()
+        name.into_iter().chain(addresses).chain(self.doubt_of_data_dir()).collect()
+    }
+
+    /// What the package's unit needs to work with a directory of another place.
+    fn doubt_of_data_dir(&self) -> Option<String> {
+        let dir = self.data_dir.display();
+        (!self.data_dir.starts_with(STATE_DIRECTORY)).then(|| {
+            format!(
+                "the service of the package can write below {STATE_DIRECTORY} alone. Before it starts, make the data directory \
+                 (`install -d -o waxwing -g waxwing -m 0700 {dir}`), and add ReadWritePaths={dir} under [Service] by \
+                 `systemctl edit waxwing`"
+            )
+        })
     }
 }
 

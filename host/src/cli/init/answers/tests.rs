@@ -125,3 +125,19 @@ fn an_address_or_a_name_that_the_internet_never_has_is_told() {
     assert!(name.contains("mail.local") && name.contains("--hostname"), "{name}");
     assert!(address.contains("10.0.0.4 (private)") && address.contains("--address"), "{address}");
 }
+
+#[test]
+fn what_the_service_cannot_write_is_said_of_other_places_alone() {
+    let doubts = |directory: &str| {
+        let given = ["--hostname", "mail.example.net", "--email", "ops@example.net"];
+        let more = ["--route", "direct", "--address", "1.1.1.1", "--data-dir", directory];
+        let flags = flags(&[&given[..], &more].concat());
+        Answers::of(flags, Path::new("waxwing.toml")).expect("nothing is missing").doubts()
+    };
+    for writable in ["/var/lib/waxwing", "/var/lib/waxwing/data"] {
+        assert_eq!(doubts(writable), Vec::<String>::new());
+    }
+    let doubts = doubts("/srv/waxwing");
+    let [doubt] = doubts.as_slice() else { unreachable!("one doubt: {doubts:?}") };
+    assert!(doubt.contains("add ReadWritePaths=/srv/waxwing under [Service]"), "{doubt}");
+}
