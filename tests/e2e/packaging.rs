@@ -73,6 +73,7 @@ fn the_package_holds_what_a_service_needs() {
         "usr/lib/systemd/system/waxwing.service",
         "usr/share/bash-completion/completions/waxwing",
         "usr/share/doc/waxwing/copyright",
+        "usr/share/doc/waxwing/host/packaging/prometheus/waxwing.rules.test.yml",
         "usr/share/doc/waxwing/host/packaging/waxwing.toml",
         "usr/share/fish/vendor_completions.d/waxwing.fish",
         "usr/share/man/man1/waxwing.1.gz",
@@ -89,10 +90,21 @@ fn the_package_holds_what_a_service_needs() {
     let owned = succeeds(Command::new("dpkg-deb").arg("--contents").arg(package));
     assert!(owned.lines().all(|line| line.contains(" root/root ")), "{owned}");
     the_unit_is_sound_and_tight(&root);
-    let documents =
-        ["API", "BOUNDS", "CONFIGURATION", "LOGS", "METRICS", "OPERATING", "POSTGRESQL", "TRACES"];
-    for document in documents {
-        links_lead_on(&root.join(format!("usr/share/doc/waxwing/host/{document}.md")));
+    for document in [
+        "SECURITY",
+        "host/API",
+        "host/BOUNDS",
+        "host/CONFIGURATION",
+        "host/LOGS",
+        "host/METRICS",
+        "host/OPERATING",
+        "host/POSTGRESQL",
+        "host/THREATS",
+        "host/TRACES",
+        "host/src/plugin/THREATS",
+        "host/src/upkeep/verify_domains/TAKEOVER",
+    ] {
+        links_lead_on(&root.join(format!("usr/share/doc/waxwing/{document}.md")));
     }
 }
 
