@@ -392,6 +392,12 @@ async fn a_backup_is_kept_in_and_restored_from_an_object_store() {
     let mut backup = Command::new(binary());
     backup.args(["backup", "--json", "--to", to, "--recipient", &place.recipient]);
     let taken = read(&with_store(backup.arg("--data-dir").arg(server.data_dir())));
+    let mut astray = Command::new(binary());
+    astray.args(["backup", "--to", "s3://absent/one", "--recipient", &place.recipient]);
+    let refused = with_store(astray.arg("--data-dir").arg(server.data_dir()));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("make the bucket"), "{said}");
+    assert!(said.contains("NoSuchBucket") && !said.contains("<Code>"), "{said}");
     let restored = place.folder.path().join("restored");
     let mut restore = Command::new(binary());
     restore.args(["restore", "--json", "--from", to]).arg("--identity").arg(place.identity());

@@ -50,7 +50,7 @@ pub enum BackupError {
         "{to} is within {work}, which every backup removes at its end: name a directory elsewhere, better on another disk"
     )]
     WithinWork { to: PathBuf, work: PathBuf },
-    #[error("the object store {place} refuses: {source}")]
+    #[error("the object store {place} refuses: {}", refusal(source))]
     ObjectStore { place: String, source: Box<object_store::Error> },
     #[error(
         "the work on the files of the backup was ended before it was done, and nothing of it is kept; begin again"
@@ -85,5 +85,48 @@ impl BackupError {
     pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
+    }
+}
+
+/// What an object store says in XML, by its code, and what to do about it; or what the driver says.
+fn refusal(error: &object_store::Error) -> String {
+    let text = error.to_string();
+    let tagged = |tag: &str| {
+        let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+        rest.split_once(&format!("</{tag}>")).map(|(inner, _)| inner)
+    };
+    let Some(code) = tagged("Code") else { return text };
+    let advice = match code {
+        "NoSuchBucket" => "; make the bucket, or put its name right, in s3://bucket/prefix",
+        "AccessDenied" => "; allow the key to list, read, write and delete objects there",
+        "InvalidAccessKeyId" | "SignatureDoesNotMatch" => {
+            "; put the key right: backup.s3_access_key_id and backup.s3_secret_access_key_file, or AWS_ACCESS_KEY_ID and \
+             AWS_SECRET_ACCESS_KEY"
+        }
+        _ => "",
+    };
+    format!("{code}: {}{advice}", tagged("Message").unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(said: &str) -> String {
+        let (store, source) = ("S3", Box::from(said));
+        let source = Box::new(object_store::Error::Generic { store, source });
+        BackupError::ObjectStore { place: "s3://backups/one".to_owned(), source }.to_string()
+    }
+
+    #[test]
+    fn what_an_object_store_refuses_is_told_without_xml_and_with_advice() {
+        let xml = "404 Not Found: <?xml version=\"1.0\"?><Error><Code>NoSuchBucket</Code>\
+                   <Message>The bucket does not exist</Message><Resource>/</Resource></Error>";
+        assert_eq!(
+            told(xml),
+            "the object store s3://backups/one refuses: NoSuchBucket: The bucket does not exist; make the bucket, or put \
+             its name right, in s3://bucket/prefix"
+        );
+        assert!(told("no route to host").ends_with("refuses: Generic S3 error: no route to host"));
     }
 }
