@@ -146,6 +146,11 @@ impl Known {
         let Some((program, rest)) = words.split_first() else { return Ok(()) };
         match *program {
             "waxwing" => parses(waxwing_tests::binary(), line),
+            // As another user.
+            "runuser" => {
+                let run = words.iter().position(|it| *it == "--").ok_or("it runs nothing")?;
+                self.check(&words[run + 1..].join(" "))
+            }
             // What it is given stands behind its options.
             "xargs" => {
                 let run = words
