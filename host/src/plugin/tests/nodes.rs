@@ -181,14 +181,14 @@ async fn an_operator_may_ask_one_node_to_install_and_another_to_activate() {
 }
 
 #[tokio::test]
-async fn nothing_comes_of_an_order_that_was_refused_because_another_node_was_first() {
+async fn nothing_comes_of_an_order_that_came_after_one_of_another_node() {
     let (rows, _dirs, [one, other]) = two_nodes().await;
     other
-        .order(PLAN, install(&waxwing_guests::component("price-setting"), None))
+        .order(PLAN, install(&waxwing_guests::component("panic-on-poison"), None))
         .await
         .expect("taken");
-    one.live(PLAN, "price-setting").await;
-    other.live(PLAN, "price-setting").await;
+    one.live(PLAN, "panic-on-poison").await;
+    other.live(PLAN, "panic-on-poison").await;
     rows.lock().expect("nobody panicked").is_contended = true;
     let refused = one.order(PLAN, install(&waxwing_guests::component("price-one"), None)).await;
     assert!(matches!(refused, Err(OrderError::Changed(_))), "{refused:?}");
@@ -197,8 +197,8 @@ async fn nothing_comes_of_an_order_that_was_refused_because_another_node_was_fir
     one.live(PLAN, "price-two").await;
     other.live(PLAN, "price-two").await;
     let before = other.view(PLAN).previous.and_then(|it| it.digest);
-    let setting = Artifact::new(waxwing_guests::component("price-setting"));
-    assert_eq!(before.as_deref(), Some(setting.digest()), "what was refused was never live");
+    let first = Artifact::new(waxwing_guests::component("panic-on-poison"));
+    assert_eq!(before.as_deref(), Some(first.digest()), "what was refused was never live");
 }
 
 #[tokio::test]
