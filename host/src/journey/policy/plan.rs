@@ -43,7 +43,7 @@ pub(in crate::journey) async fn check(
 
 /// A failing plugin fails closed: 503, nothing charged, one log line for the operator.
 pub(in crate::journey) fn failed_closed(kind: Kind, failure: &CallFailure) -> Refusal {
-    metrics::counter!("waxwing_plugin_failures_total", "kind" => kind.to_string()).increment(1);
+    metrics::counter!("waxwing_plugin_failures_total", "kind" => kind.as_str()).increment(1);
     tracing::error!(%kind, %failure, "plugin call failed; the send is refused and nothing is charged");
     Refusal::unavailable(
         Outage::Plugin,
