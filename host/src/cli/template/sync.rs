@@ -280,6 +280,7 @@ async fn offline(files: &Files) -> Result<Value, SyncError> {
     let folder = tempfile::tempdir()
         .map_err(|source| SyncError::Write { path: std::env::temp_dir(), source })?;
     let data = DataDir::open(folder.path()).map_err(Box::new)?;
+    data.make_master_key().map_err(Box::new)?;
     let store = Store::open(&data.database().map_err(Box::new)?).await?;
     let options = server::plugins::options(&config, &data, None).map_err(SyncError::offline)?;
     let clock = Clock::system();
