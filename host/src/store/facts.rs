@@ -106,7 +106,7 @@ struct Cached {
     signing: Cache<(Epoch, DomainName), Arc<SigningKeys>>,
 }
 
-/// An account, and counters that follow its commits on this node, and within [`COUNTERS_KEPT`] those on others.
+/// An account, and counters that follow its commits on this node, and within a second those on others.
 #[derive(Debug)]
 pub struct AccountFacts {
     pub account: Account,
