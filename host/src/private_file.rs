@@ -3,7 +3,8 @@
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 
-/// The options that make a file for its owner alone. It says nothing yet about a file that is there.
+/// Options that write a file which only its owner can read. The caller adds whether an existing file is kept, emptied or
+/// refused.
 #[must_use]
 pub fn options() -> OpenOptions {
     let mut options = OpenOptions::new();

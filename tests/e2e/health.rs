@@ -80,7 +80,7 @@ async fn a_master_key_that_breaks_while_the_server_runs_is_told() {
     assert!(found["todo"].as_str().is_some_and(|it| it.contains("Restore the file")), "{found}");
     std::fs::write(&key_file, whole).expect("written");
     until("its end is in the log", SOON, || {
-        server.log().contains("the file of the master key is readable again").then_some(())
+        server.log().contains("the master key file is readable again").then_some(())
     });
     assert_ne!(rights(&checked(&server).await)["state"], "failing");
 }

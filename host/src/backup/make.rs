@@ -156,7 +156,7 @@ struct Packing {
     recipients: Vec<Recipient>,
     schema: i64,
     now: Timestamp,
-    /// Called off.
+    /// Cancelled where nobody waits for the backup any more.
     stop: CancellationToken,
 }
 
@@ -237,7 +237,7 @@ impl Work {
         let lock_file = path.with_extension("lock");
         let lock = private_file::options().create(true).truncate(false).open(&lock_file);
         let lock = lock.map_err(BackupError::at(&lock_file))?;
-        // Of a backup that root takes by hand, so that the schedule can take the next one.
+        // Where root takes a backup by hand, the server's user must be able to lock the same file for the next one.
         let data = path.parent().unwrap_or(&path);
         give_to_owner(&lock, data);
         match lock.try_lock() {
@@ -313,7 +313,7 @@ pub fn private_directory(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)?;
-    // The server removes what a backup of root that was killed has left.
+    // The server's user must be able to remove what a killed backup of root has left.
     give_to_owner(&File::open(path)?, path.parent().unwrap_or(path));
     Ok(())
 }

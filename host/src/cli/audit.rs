@@ -182,8 +182,8 @@ impl Change {
         })
     }
 
-    /// Refuses to change an account that is being deleted, as the API does: a row that the command adds meanwhile could
-    /// outlive the deletion.
+    /// Refuses a command that changes an account which is being deleted, as the API does: the deletion could miss a row that
+    /// the command adds.
     pub async fn permit(&self) -> Result<(), CliError> {
         let subject = self.subject.as_deref().unwrap_or_default();
         let is_of_account =

@@ -74,7 +74,7 @@ pub fn noted_act() -> Option<Act> {
     DONE.get().cloned()
 }
 
-/// Why standard output took something not; nothing more is printed since.
+/// The first error of standard output; nothing is printed after that error.
 static FAULT: OnceLock<io::Error> = OnceLock::new();
 
 /// Prints a line.
@@ -104,9 +104,10 @@ pub fn fault() -> Option<&'static io::Error> {
     FAULT.get().filter(|it| it.kind() != io::ErrorKind::BrokenPipe)
 }
 
-/// Prints a line to standard error. One that takes nothing, such as a log on a full disk, stops no command and no server.
+/// Prints a line to standard error. Where standard error cannot be written, as a log on a full disk, the command or the server
+/// goes on without the line.
 pub fn tell(line: impl Display) {
-    // In one piece, so that no line of the log stands within it.
+    // In one write, so that no line of the log stands within the text.
     drop(io::stderr().write_all(format!("{line}\n").as_bytes()));
 }
 

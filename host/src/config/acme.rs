@@ -26,7 +26,8 @@ pub struct Acme {
     pub directory: String,
     /// Whether you agree to the terms of service of the CA; no certificate is ordered without.
     pub terms_agreed: bool,
-    /// Where the CA reaches you. It is told when the account there is opened; a later change is not.
+    /// The e-mail address under which the CA reaches you. The CA gets it when the account there is opened; a later change is
+    /// not sent.
     pub contact: Option<EmailAddress>,
     /// The names in the certificate; `smtp.hostname` where the list is empty.
     pub domains: Vec<DomainName>,

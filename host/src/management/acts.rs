@@ -9,10 +9,11 @@ use super::Change;
 use super::accounts::{AccountChange, PlanChoice};
 use crate::account::brand::{Brand, BrandField};
 use crate::account::role::Role;
+use crate::clock::Timestamp;
 use crate::credit::Credits;
 use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
-use crate::store::Maintenance;
+use crate::store::{ActorId, AuditRow, Maintenance};
 use crate::template::slug::Slug;
 
 /// Addresses that a subject names; of more it says how many.
@@ -34,6 +35,21 @@ impl Act {
 
     fn of(account: AccountId, action: &'static str, subject: String) -> Self {
         Self { action, account: Some(account), subject }
+    }
+
+    /// The row of the audit log, for an actor that has no name and no address.
+    #[must_use]
+    pub fn row(self, actor: ActorId, at: Timestamp) -> AuditRow {
+        AuditRow {
+            at,
+            account: self.account,
+            actor,
+            acting: false,
+            actor_name: None,
+            action: self.action.to_owned(),
+            subject: Some(self.subject),
+            ip: None,
+        }
     }
 
     /// The action and the subject, for the log of the account that a session shows.

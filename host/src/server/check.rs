@@ -13,9 +13,9 @@ use crate::store::Store;
 use crate::trust;
 
 /// Asks everything that a start asks of the configuration, by the same functions: the certificate and its key,
-/// CA certificates, passwords of smarthosts, directories, the database's version and its master key, addresses of listeners. Makes nothing, listens nowhere, asks
-/// nobody. What only a start can tell: whether a port is free and may be bound by this user, and whether another
-/// server runs on the data directory.
+/// CA certificates, passwords of smarthosts, directories, the database's version and its master key, addresses of
+/// listeners. Makes nothing, listens nowhere, asks nobody. What only a start can tell: whether a port is free and may be
+/// bound by this user, and whether another server runs on the data directory.
 ///
 /// Answers every fault, each readable alone.
 #[must_use]

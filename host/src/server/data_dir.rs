@@ -488,7 +488,7 @@ impl DataDir {
         self.file(PLUGINS)
     }
 
-    /// Where a backup has its unencrypted copies while it is taken.
+    /// The directory of the unencrypted copies that `waxwing backup` and the schedule make before they pack them.
     #[must_use]
     pub fn backup_work(&self) -> PathBuf {
         self.file(BACKUP_WORK)
@@ -524,7 +524,7 @@ impl ServerKeys {
                  its next start will fail; restore the file from your backup, owned by the server's user, at mode 0600"
             );
         } else {
-            tracing::info!("the file of the master key is readable again");
+            tracing::info!("the master key file is readable again");
         }
     }
 

@@ -9,7 +9,7 @@ use super::hangups::Hangups;
 use super::{RunningServer, service_manager};
 use crate::config::Config;
 use crate::management::acts::Act;
-use crate::store::{ActorId, AuditRow};
+use crate::store::ActorId;
 
 /// The signals that stop the server: SIGINT and SIGTERM; and a command, SIGHUP too. One that comes before somebody listens
 /// ends the process at once.
@@ -37,7 +37,8 @@ impl StopSignals {
         Ok(Self { interrupt: signal(interrupt)?, terminate: signal(terminate)?, hangup: None })
     }
 
-    /// As [`StopSignals::listen`], for a command: the end of its terminal (SIGHUP) stops it too, unless `nohup` has started it.
+    /// Notes SIGINT, SIGTERM and SIGHUP from now on, for a command. SIGHUP is sent when the terminal of the command closes;
+    /// where `nohup` has started the command, SIGHUP stays ignored.
     ///
     /// # Errors
     /// A signal handler cannot be installed.
@@ -133,7 +134,7 @@ pub async fn run<E: fmt::Display>(
             if broken.is_cancelled() { Err(io::Error::other(ended)) } else { Ok(()) }
         }
         second = stops.next() => {
-            tracing::warn!("second stop signal received: stopping without draining; accepted messages are in the database");
+            tracing::warn!("second stop signal received: stopping without draining; accepted messages are in the database and are delivered after the next start");
             second
         }
     }
@@ -164,15 +165,6 @@ async fn reload<E: fmt::Display>(
 
 /// Writes down what a signal had the server do: nobody knows who has sent it.
 async fn record(running: &RunningServer, act: Act) {
-    let row = AuditRow {
-        at: running.clock.now(),
-        account: act.account,
-        actor: ActorId::Server,
-        acting: false,
-        actor_name: None,
-        action: act.action.to_owned(),
-        subject: Some(act.subject),
-        ip: None,
-    };
+    let row = act.row(ActorId::Server, running.clock.now());
     running.store.record_made_change(&row).await;
 }

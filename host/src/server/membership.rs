@@ -21,7 +21,7 @@ use crate::store::{
 
 /// The pause after a renewal that failed.
 const RETRY: Duration = Duration::from_secs(1);
-/// A look at the database's clock that took longer tells nothing of this one's.
+/// A request for the database's clock that took longer tells no clock skew: the last skew stays.
 const CLOCK_WAIT: Duration = Duration::from_secs(1);
 /// How often a node that starts looks whether the others know of it.
 const LOOK: Duration = Duration::from_millis(250);
@@ -89,8 +89,9 @@ struct LastRenewal {
     /// How many milliseconds this node's clock was ahead.
     skew_ms: i64,
     has_skew: bool,
-    /// The renewals that failed since.
+    /// Renewals that have failed since the last one that succeeded.
     failures: u32,
+    /// Whether the loss of the database was logged since then.
     has_lost: bool,
     is_keyless: bool,
 }
@@ -249,7 +250,7 @@ impl Node {
                     metrics::gauge!("waxwing_node_shares").set(0);
                     tracing::error!(%error, "this node has lost the database: it begins no delivery and is not ready until it has the database again");
                 } else if last.failures == 0 {
-                    tracing::warn!(%error, "this node could not renew its time in the database; retrying each second");
+                    tracing::warn!(%error, "this node could not renew its lease in the database; retrying every second");
                 }
                 last.failures += 1;
                 return Err(error);
@@ -331,7 +332,7 @@ impl LastRenewal {
         let was_keyless = std::mem::replace(&mut self.is_keyless, keyless.is_some());
         match keyless {
             Some(error) if !was_keyless => {
-                tracing::error!(%error, "the master key of this node is not the one of the database, as after a rotation on another node: this node gives its shares away and answers 503 at /readyz until master.key is replaced");
+                tracing::error!(%error, "the master key of this node does not open what the database has sealed, as after a rotation on another node; this node gives its shares away and answers 503 at /readyz until its master.key is replaced");
             }
             None if was_keyless => {
                 tracing::info!(

@@ -15,7 +15,7 @@ use crate::backup::{
 };
 use crate::clock::Timestamp;
 use crate::management::acts::{self, Act};
-use crate::store::{ActorId, AuditRow, Place, Store, StoreError};
+use crate::store::{ActorId, Place, Store, StoreError};
 
 /// Why a backup is not restored. The data directory is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -101,17 +101,7 @@ async fn record(place: &Place, act: Act, now: Timestamp) -> Result<(), StoreErro
         }
         opened => opened?,
     };
-    let row = AuditRow {
-        at: now,
-        account: None,
-        actor: ActorId::CommandLine,
-        acting: false,
-        actor_name: None,
-        action: act.action.to_owned(),
-        subject: Some(act.subject),
-        ip: None,
-    };
-    let recorded = store.record_audit(&row).await;
+    let recorded = store.record_audit(&act.row(ActorId::CommandLine, now)).await;
     store.close().await;
     recorded
 }

@@ -54,9 +54,9 @@ use crate::telemetry;
 use crate::upkeep::retention::{Kept, Retention};
 use crate::upkeep::verify_domains::Verifier;
 
-/// How long deliveries under way may take after the listeners have stopped.
 /// How long the connections to the database may take to close.
 const CLOSE_TIME: Duration = Duration::from_secs(10);
+/// How long deliveries under way may take after the listeners have stopped.
 const DELIVERY_DRAIN: Duration = Duration::from_secs(30);
 /// How long the outcome of a post to a webhook may take to be stored, after the time-out of the post. A post that is cut off
 /// is made again.

@@ -103,7 +103,7 @@ impl Bucket {
         Err(fault)
     }
 
-    /// The SHA-256 digest of an object, in hexadecimal digits.
+    /// Downloads an object and answers its SHA-256 digest in hexadecimal digits.
     async fn digest(&self, key: &Key) -> Result<String, BackupError> {
         let mut digest = Sha256::new();
         let found = self.store.get(key).await.map_err(self.refused())?;

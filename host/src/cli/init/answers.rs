@@ -17,7 +17,7 @@ use crate::message::address::EmailAddress;
 use crate::server::directory;
 use crate::server::host_records;
 
-/// The port of a smarthost that is given without one.
+/// The port of a smarthost where `--smarthost` names a host alone.
 const SUBMISSION_PORT: u16 = 587;
 /// `StateDirectory=` of the package's unit, which can write nowhere else.
 const STATE_DIRECTORY: &str = "/var/lib/waxwing";

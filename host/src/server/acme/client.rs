@@ -30,10 +30,11 @@ const ACCOUNT: &str = "account.json";
 const ORDER: &str = "order.json";
 /// How often, and for how long, the CA is asked what has become of an order.
 const POLLING: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
-/// RFC 8555 section 6.7.
+/// How the types of errors begin (RFC 8555 section 6.7).
 const ERRORS: &str = "urn:ietf:params:acme:error:";
+const UNKNOWN_ACCOUNT: &str = "accountDoesNotExist";
+/// Errors after which the same request may succeed.
 const TEMPORARY: [&str; 3] = ["badNonce", "rateLimited", "serverInternal"];
-const UNKNOWN_ACCOUNT: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
 
 /// The customer of a CA.
 #[derive(Debug)]
@@ -73,9 +74,7 @@ impl AcmeClient {
     ) -> Result<Issued, AcmeError> {
         match self.try_to_order(published).await {
             // A CA that has lost its accounts, as a new one at the old address has.
-            Err(AcmeError::Ca(Error::Api(problem)))
-                if problem.r#type.as_deref() == Some(UNKNOWN_ACCOUNT) =>
-            {
+            Err(AcmeError::Ca(Error::Api(problem))) if kind(&problem) == UNKNOWN_ACCOUNT => {
                 self.forget(ACCOUNT)?;
                 self.try_to_order(published).await
             }
@@ -155,7 +154,7 @@ impl AcmeClient {
                     }
                 }
                 Err(Error::Api(problem)) if ends_an_order(&problem) => {
-                    tracing::info!(error = %problem, "the CA does not go on with the order of before; placing a new one");
+                    tracing::info!(error = %problem, "the CA does not continue the certificate order that was under way; placing a new order");
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -243,12 +242,17 @@ impl AcmeClient {
     }
 }
 
+/// The type of an error without its prefix.
+fn kind(problem: &Problem) -> &str {
+    problem.r#type.as_deref().and_then(|it| it.strip_prefix(ERRORS)).unwrap_or_default()
+}
+
 /// Whether a CA that answers so has no use for the order that it was asked about. What passes is no reason to throw away an
 /// order and its key, and an unknown account is opened anew first.
 fn ends_an_order(problem: &Problem) -> bool {
-    let kind = problem.r#type.as_deref().unwrap_or_default();
-    let passes = problem.status.is_some_and(|it| it == 429 || it >= 500)
-        || TEMPORARY.contains(&kind.strip_prefix(ERRORS).unwrap_or_default());
+    let kind = kind(problem);
+    let passes =
+        problem.status.is_some_and(|it| it == 429 || it >= 500) || TEMPORARY.contains(&kind);
     !passes && kind != UNKNOWN_ACCOUNT
 }
 

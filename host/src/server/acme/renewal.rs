@@ -11,7 +11,7 @@ const FIRST_RETRY: Duration = Duration::from_mins(5);
 const LAST_RETRY_NEAR_THE_END: Duration = Duration::from_hours(1);
 const LAST_RETRY: Duration = Duration::from_hours(12);
 const NEAR_THE_END: Duration = Duration::from_hours(3 * 24);
-/// What a client makes of other pauses (RFC 9773 section 4.3.2).
+/// The bounds of the pause between two requests for the renewal window, whatever `Retry-After` says (RFC 9773 section 4.3.2).
 const MIN_ASK_PAUSE: Duration = Duration::from_mins(1);
 const MAX_ASK_PAUSE: Duration = Duration::from_hours(24);
 

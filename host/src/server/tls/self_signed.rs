@@ -65,7 +65,7 @@ impl SelfSignedCertificate {
         if self.serves(now.after(RENEWED_BEFORE_END)) {
             return Ok(());
         }
-        tracing::info!(names = ?self.names, "generating a self-signed certificate for the ports with TLS");
+        tracing::info!(names = ?self.names, "generating a self-signed certificate for the TLS listeners");
         self.make(now)
     }
 

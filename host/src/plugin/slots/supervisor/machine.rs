@@ -319,7 +319,7 @@ impl Machine {
         self.candidate = Candidate::None;
     }
 
-    /// Nothing comes of the work that is under way, nor of what waits.
+    /// Ends the examination or shadow run that is under way, and drops the candidate.
     pub fn abandon_work(&mut self) {
         self.begin();
         self.drop_candidate();

@@ -34,8 +34,9 @@ impl SlotSupervisor {
             Err(error) => Err(error),
         };
         if self.save(work).await.contains(&slot) {
-            // What the order began would become active all the same, in the place of what the other node was given.
+            // The examination that the order began would activate its component in place of what the other node has written.
             self.machines.of(&slot).abandon_work();
+            self.candidate_changed(&slot);
             self.publish(&slot);
             result = Err(OrderError::Changed(slot));
         }

@@ -21,7 +21,7 @@ impl SlotSupervisor {
     /// What cannot be written is shown as such, and tried again at every scan.
     /// Answers the slots that another node changed at the same time: its change holds, and that of this node is dropped.
     pub(super) async fn save(&mut self, work: &mut RunningJobs) -> Vec<SlotName> {
-        // Of this node alone a promotion is decided at once: whoever has ordered it is answered when it holds.
+        // On a node that is alone an activation holds before the order for it is answered.
         self.decide_promotions();
         let unsaved: Vec<_> = self.machines.all().filter_map(Machine::unsaved).collect();
         let mut dropped = Vec::new();

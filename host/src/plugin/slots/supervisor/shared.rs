@@ -63,7 +63,7 @@ impl SlotSupervisor {
             if self.machines.of(&slot).is_examining() {
                 continue;
             }
-            tracing::info!(%slot, "this node proves the candidate of the plugin slot anew; the node that had proven the candidate is gone");
+            tracing::info!(%slot, "the node that had validated the candidate of this plugin slot is gone; this node validates the candidate again");
             self.give(&slot, given, work, evidence);
         }
     }
