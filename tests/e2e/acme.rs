@@ -2,10 +2,12 @@
 //! Encrypt tests clients with.
 
 use std::fs::{self, File};
+use std::iter;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use reqwest::Method;
@@ -139,10 +141,15 @@ impl Drop for Authority {
     }
 }
 
-/// Ports that nobody listens at.
+/// Ports that nobody listens at, below those that a system gives away by itself: one of these could be taken for a
+/// connection of another test before the server listens at the port.
 fn free_ports() -> [u16; 4] {
-    let taken = [(); 4].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
-    taken.map(|it| it.local_addr().expect("an address").port())
+    static NEXT: AtomicU16 = AtomicU16::new(20_000);
+    [(); 4].map(|()| {
+        let mut candidates = iter::repeat_with(|| NEXT.fetch_add(1, Ordering::Relaxed));
+        let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+        candidates.find(is_free).expect("a free port")
+    })
 }
 
 /// Where a port of the server is, as its log says last.
