@@ -139,7 +139,8 @@ pub enum ServerError {
     #[error("the database ({server}) has the encoding {encoding}; make one with ENCODING 'UTF8'")]
     Encoding { server: String, encoding: String },
     #[error(
-        "the database server ({server}) is a standby, which cannot be written; name the primary in store.url"
+        "the database server ({server}) is a standby, which cannot be written; promote it, or name the primary in \
+         store.url"
     )]
     Standby { server: String },
     #[error("no host in store.url is a primary that can be worked with: {reasons}")]

@@ -2,6 +2,7 @@
 //! commands and statements are those of `host/POSTGRESQL.md`.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Output};
 
 use futures_util::future::join_all;
@@ -52,6 +53,19 @@ fn with_hidden_tables(cluster: &Cluster) -> String {
     serve
 }
 
+/// What `check` says that is wrong with a store.
+fn refused_check(home: &Path, url: &str) -> String {
+    let file = home.join("waxwing.toml");
+    let quiet =
+        "[http]\nlisten = \"127.0.0.1:0\"\n[smtp]\nenabled = false\n[inbox]\nenabled = false\n";
+    let data = home.join("checked").display().to_string();
+    let store = format!("[store]\nurl = {url:?}\ndata_dir = {data:?}\n");
+    fs::write(&file, format!("{quiet}{store}")).expect("written");
+    let checked = waxwing().args(["check", "--config"]).arg(file).output().expect("it runs");
+    assert!(!checked.status.success(), "{url}: it is refused");
+    String::from_utf8(checked.stderr).expect("UTF-8")
+}
+
 #[tokio::test]
 async fn a_role_that_may_only_write_rows_serves_what_the_owner_has_made() {
     let Some(cluster) = Cluster::shared("roles with the least rights on PostgreSQL") else {
@@ -61,11 +75,15 @@ async fn a_role_that_may_only_write_rows_serves_what_the_owner_has_made() {
     let [owner, serve] = with_roles(cluster, name);
 
     let home = tempfile::tempdir().expect("a folder");
-    let why = refused_start(&home.path().join("data"), &serve);
-    assert!(why.contains("may not make tables"), "{why}");
     let hidden = with_hidden_tables(cluster);
-    let why = refused_start(&home.path().join("data"), &hidden);
-    assert!(why.contains("may not use the tables that the database"), "{why}");
+    for (url, words) in
+        [(&serve, "may not make tables"), (&hidden, "may not use the tables that the database")]
+    {
+        for why in [refused_start(&home.path().join("data"), url), refused_check(home.path(), url)]
+        {
+            assert!(why.contains(words), "{why}");
+        }
+    }
 
     let mut server = Server::start(Launch::posting_here().with("store", "url", &owner));
     assert_delivers(&server, "owner@example.com").await;

@@ -97,15 +97,20 @@ pub async fn open(url: &str, migrations: &Migrator) -> Result<Database, StoreErr
     })
 }
 
-/// Whether the server can be reached, and its database be brought up to date. Changes nothing.
+/// Whether the server can be reached, and its database be brought up to date by the user of the URL. Changes nothing.
 pub async fn check(url: &str) -> Result<(), StoreError> {
     let during = || StoreError::during("check");
-    let mut connection = connect(&hosts(url)?).await?.connection;
+    let hosts = hosts(url)?;
+    let Found { at, mut connection, .. } = connect(&hosts).await?;
+    let host = hosts.get(at).ok_or(ServerError::Url)?;
     let applied = upgrade::applied(&mut connection).await?;
     if applied.is_empty() {
-        return Ok(());
+        return may_make_tables(&mut connection, host).await;
     }
     let pending = upgrade::pending(&POSTGRES, &applied)?;
+    if !pending.is_empty() {
+        may_make_tables(&mut connection, host).await?;
+    }
     upgrade::refuse_beside_others(&mut connection, &pending).await?;
     match sqlx::query(marks::ALL).fetch_optional(&mut connection).await.map_err(during())? {
         Some(mark) => {
@@ -218,22 +223,48 @@ async fn migrate(
     migrations: &Migrator,
     options: &PgConnectOptions,
 ) -> Result<(), StoreError> {
-    let denied = |error: &sqlx::Error| code(error).is_some_and(|it| DENIED.contains(&&*it));
     match upgrade::migrate(connection, migrations).await {
         Err(StoreError::Migrate(
             MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _),
-        )) if denied(&error) => {
-            let (server, source) = (named(options), error);
-            // Whom the schema is hidden from takes the database for a new one.
-            let about = "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = '_sqlx_migrations') AS has_tables";
-            let row = sqlx::query(about).fetch_one(connection).await;
-            let has_tables = row.and_then(|it| it.try_get("has_tables"));
-            Err(if has_tables.map_err(StoreError::during("open"))? {
-                ServerError::Grants { server, source }.into()
-            } else {
-                ServerError::Rights { server, source }.into()
-            })
-        }
+        )) if is_denied(&error) => Err(denial(connection, options, error).await),
         migrated => migrated,
+    }
+}
+
+/// Refuses a user who may not make tables. Changes nothing.
+async fn may_make_tables(
+    connection: &mut PgConnection,
+    options: &PgConnectOptions,
+) -> Result<(), StoreError> {
+    let during = || StoreError::during("check");
+    let mut tx = connection.begin().await.map_err(during())?;
+    let made = sqlx::query("CREATE TABLE waxwing_check ()").execute(&mut *tx).await;
+    tx.rollback().await.map_err(during())?;
+    match made {
+        Ok(_) => Ok(()),
+        Err(error) if is_denied(&error) => Err(denial(connection, options, error).await),
+        Err(error) => Err(during()(error)),
+    }
+}
+
+fn is_denied(error: &sqlx::Error) -> bool {
+    code(error).is_some_and(|it| DENIED.contains(&&*it))
+}
+
+/// Which right the user lacks, after an error that says that there is one. Whom the schema is hidden from takes the
+/// database for a new one.
+async fn denial(
+    connection: &mut PgConnection,
+    options: &PgConnectOptions,
+    source: sqlx::Error,
+) -> StoreError {
+    let server = named(options);
+    let about =
+        "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = '_sqlx_migrations') AS has_tables";
+    let row = sqlx::query(about).fetch_one(connection).await;
+    match row.and_then(|it| it.try_get("has_tables")) {
+        Ok(true) => ServerError::Grants { server, source }.into(),
+        Ok(false) => ServerError::Rights { server, source }.into(),
+        Err(error) => StoreError::during("open")(error),
     }
 }
