@@ -217,13 +217,14 @@ impl Lanes {
         !self.known.is_empty()
     }
 
-    /// Whether there are further lanes to read now.
+    /// Whether the last read left lanes in the store that are due by the same time.
+    pub fn has_unread(&self) -> bool {
+        matches!(self.sweep, Sweep::UnderWay { .. }) || self.read_after.is_some()
+    }
+
+    /// Whether there are further lanes to look at now.
     pub fn has_more(&self) -> bool {
-        let is_sweeping = matches!(self.sweep, Sweep::UnderWay { .. });
-        is_sweeping
-            || self.read_after.is_some()
-            || !self.newly_due.is_empty()
-            || !self.ready.is_empty()
+        self.has_unread() || !self.newly_due.is_empty() || !self.ready.is_empty()
     }
 
     /// How long until lanes are swept again.

@@ -1,5 +1,6 @@
 //! The queue worker: rounds of admission and leasing, attempts as tasks, and a task that stores their outcomes in groups.
 
+mod round;
 mod under_way;
 
 use std::collections::HashMap;
@@ -29,11 +30,10 @@ use crate::delivery::shaping::round_skips::{Bottleneck, RoundSkips};
 use crate::id::{AccountId, MessageId};
 use crate::message::waits_for::WaitsFor;
 use crate::nodes::{Held, Membership};
-use crate::store::records::{
-    BackedOff, Due, Lane, LaneKind, LaneStart, Lease, LeaseFacts, Lessee, Settlement,
-};
+use crate::store::records::{Due, LaneKind, LaneStart, Lease, LeaseFacts, Lessee, Settlement};
 use crate::store::{Store, StoreError};
 use crate::trace::{self, Attempted, Times};
+use round::{LaneOutcome, LaneTurns, Round};
 use under_way::{Event, UnderWay};
 
 /// How often a round reads further lanes where those before had no slot, at most.
@@ -75,38 +75,6 @@ pub struct Worker {
     /// Notified of new messages.
     pub wake: Arc<Notify>,
     pub spawner: Spawner,
-}
-
-#[derive(Default)]
-struct Round {
-    /// What this node has while the round lasts.
-    held: Arc<Held>,
-    skips: RoundSkips,
-    /// How each message is attempted, or what is settled without an attempt.
-    chosen: HashMap<MessageId, Result<Plan, Report>>,
-    /// Lanes without a due message, to be corrected in the store.
-    empty: Vec<Lane>,
-    backed_off: Vec<BackedOff>,
-}
-
-/// Lanes of one kind that a round has taken out, so that it reads each once; they are given back at
-/// its end.
-#[derive(Default)]
-struct LaneTurns {
-    /// The next ones.
-    batch: Vec<LaneStart>,
-    /// Lanes that may have more due messages.
-    kept: Vec<LaneStart>,
-    /// Lanes without further due messages.
-    exhausted: Vec<Lane>,
-}
-
-enum LaneOutcome {
-    /// Nothing more is due.
-    Exhausted,
-    /// There may be more.
-    More,
-    Blocked(Bottleneck, LaneStart),
 }
 
 impl Worker {
@@ -265,25 +233,34 @@ impl Worker {
         if !round.empty.is_empty() {
             self.store.correct_lanes(&round.empty).await?;
         }
-        let Round { skips, mut chosen, backed_off, .. } = round;
-        if !backed_off.is_empty() {
+        let Round { skips, chosen, backed_off, .. } = round;
+        let has_backed_off = !backed_off.is_empty();
+        if has_backed_off {
             self.store.back_off(&backed_off, after_last_reply, now).await?;
             let waited_for = backed_off.iter().map(|it| &it.waits_for).collect();
             requeue_recovered(waited_for, &self.admission, &mut under_way.unresolved);
         }
-        if chosen.is_empty() {
-            if !backed_off.is_empty() {
-                return Ok(Duration::ZERO);
-            }
-            return self.pause(now, &skips, under_way).await;
+        if !chosen.is_empty() && !self.lease_and_begin(chosen, &held, now, under_way).await? {
+            // A share may have been lost since: the membership says so in a moment.
+            return Ok(WITHOUT_SHARES_PAUSE);
         }
+        if has_backed_off { Ok(Duration::ZERO) } else { self.pause(now, &skips, under_way).await }
+    }
+
+    /// Whether something of what was chosen is this node's.
+    async fn lease_and_begin(
+        &self,
+        mut chosen: HashMap<MessageId, Result<Plan, Report>>,
+        held: &Held,
+        now: Timestamp,
+        under_way: &mut UnderWay,
+    ) -> Result<bool, StoreError> {
         let ids: Vec<MessageId> = chosen.keys().copied().collect();
         let decide = |leases, facts: &LeaseFacts| at_lease::decide(leases, facts, now);
         let (asked_at, by) = (Instant::now(), Lessee { owner: &self.owner, shares: held.shares() });
         let leases = self.store.lease_decided(by, &ids, now, now.after(LEASE), decide).await?;
         if leases.is_empty() && held.shares().is_some() {
-            // A share may have been lost since: the membership says so in a moment.
-            return Ok(WITHOUT_SHARES_PAUSE);
+            return Ok(false);
         }
         self.attempts.signer.refresh().await;
         for lease in leases {
@@ -292,10 +269,11 @@ impl Worker {
                 self.begin((lease, asked_at), chosen, under_way.ended.clone());
             }
         }
-        Ok(Duration::ZERO)
+        Ok(true)
     }
 
-    /// The pause after a round that started nothing.
+    /// The pause after a round that has looked at all that it may start: what becomes due meanwhile wakes the worker, or is
+    /// found by its due time.
     async fn pause(
         &self,
         now: Timestamp,
@@ -378,9 +356,11 @@ impl Worker {
         under_way: &mut UnderWay,
     ) -> Result<(), StoreError> {
         let most_backed_off = round.backed_off.len() + MAX_BACKED_OFF;
-        for _ in 0..MAX_READS {
+        for turn in 0..MAX_READS {
             let lanes = under_way.lanes(kind);
-            lanes.read(&self.store, now, &round.held).await?;
+            if turn == 0 || lanes.has_unread() {
+                lanes.read(&self.store, now, &round.held).await?;
+            }
             let further = lanes.batch(BATCH.saturating_sub(turns.batch.len()));
             turns.batch.extend(further);
             if turns.batch.is_empty() {

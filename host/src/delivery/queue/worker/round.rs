@@ -1,0 +1,43 @@
+//! What one round of the worker has looked at and chosen.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::delivery::outcome::Report;
+use crate::delivery::shaping::admission::Plan;
+use crate::delivery::shaping::round_skips::{Bottleneck, RoundSkips};
+use crate::id::MessageId;
+use crate::nodes::Held;
+use crate::store::records::{BackedOff, Lane, LaneStart};
+
+#[derive(Default)]
+pub struct Round {
+    /// What this node has while the round lasts.
+    pub held: Arc<Held>,
+    pub skips: RoundSkips,
+    /// How each message is attempted, or what is settled without an attempt.
+    pub chosen: HashMap<MessageId, Result<Plan, Report>>,
+    /// Lanes without a due message, to be corrected in the store.
+    pub empty: Vec<Lane>,
+    pub backed_off: Vec<BackedOff>,
+}
+
+/// Lanes of one kind that a round has taken out, so that it reads each once; they are given back at
+/// its end.
+#[derive(Default)]
+pub struct LaneTurns {
+    /// The next ones.
+    pub batch: Vec<LaneStart>,
+    /// Lanes that may have more due messages.
+    pub kept: Vec<LaneStart>,
+    /// Lanes without further due messages.
+    pub exhausted: Vec<Lane>,
+}
+
+pub enum LaneOutcome {
+    /// Nothing more is due.
+    Exhausted,
+    /// There may be more.
+    More,
+    Blocked(Bottleneck, LaneStart),
+}
