@@ -10,8 +10,9 @@ use wasmtime::EngineWeak;
 
 /// How often the CPU time of a running guest is read.
 const TICK: Duration = Duration::from_millis(5);
-/// The same while no guest is known to run: one that runs without being counted is stopped all the same.
-const IDLE_TICK: Duration = Duration::from_millis(100);
+/// The same while no guest is known to run: one that runs without being counted is stopped all the same. Each tick wakes a
+/// core of an idle server.
+const IDLE_TICK: Duration = Duration::from_secs(1);
 
 /// Ticks for one engine. Cheap to clone.
 #[derive(Debug, Clone, Default)]
