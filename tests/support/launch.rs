@@ -27,7 +27,7 @@ pub(crate) enum Kind {
     Dev,
     /// `waxwing dev`, as a newcomer types it.
     Plain,
-    /// `waxwing serve` with these sections beside `[http]`, `[store]` and `[log]`.
+    /// `waxwing serve` with these sections beside `[http]`, `[store]`, `[log]`, and an `[inbox]` where they have none.
     Serve(String),
 }
 
@@ -45,7 +45,7 @@ impl Launch {
         Self { command: Kind::Plain, environment: Vec::new(), open_files: None }
     }
 
-    /// `waxwing serve` with these sections beside `[http]`, `[store]` and `[log]`.
+    /// `waxwing serve` with these sections beside `[http]`, `[store]`, `[log]`, and an `[inbox]` where they have none.
     #[must_use]
     pub fn serve(sections: &str) -> Self {
         Self {
@@ -127,9 +127,12 @@ impl Launch {
             Kind::Serve(sections) => {
                 // A text of JSON is a text of TOML.
                 let data = Value::from(data.to_str().expect("a path of UTF-8"));
+                // The default is one port for all.
+                let inbox = "[inbox]\nsmtp_listen = \"127.0.0.1:0\"\n";
+                let inbox = if sections.contains("[inbox]") { "" } else { inbox };
                 let toml = format!(
                     "[http]\nlisten = \"127.0.0.1:0\"\n[store]\ndata_dir = {data}\n\
-                     [smtp]\nenabled = false\n[log]\nformat = \"json\"\n{sections}"
+                     [smtp]\nenabled = false\n[log]\nformat = \"json\"\n{inbox}{sections}"
                 );
                 let file = home.join("waxwing.toml");
                 fs::write(&file, toml).expect("the configuration is written");
