@@ -141,8 +141,8 @@ impl Drop for Authority {
     }
 }
 
-/// Ports that nobody listens at, below those that a system gives away by itself: one of these could be taken for a
-/// connection of another test before the server listens at the port.
+/// Free ports below the ephemeral range. The kernel could give a port of that range to a connection of another test before
+/// the server listens at the port.
 fn free_ports() -> [u16; 4] {
     static NEXT: AtomicU16 = AtomicU16::new(20_000);
     [(); 4].map(|()| {

@@ -127,7 +127,7 @@ impl Launch {
             Kind::Serve(sections) => {
                 // A text of JSON is a text of TOML.
                 let data = Value::from(data.to_str().expect("a path of UTF-8"));
-                // The default is one port for all.
+                // The default port is fixed, and tests run beside each other.
                 let inbox = "[inbox]\nsmtp_listen = \"127.0.0.1:0\"\n";
                 let inbox = if sections.contains("[inbox]") { "" } else { inbox };
                 let toml = format!(

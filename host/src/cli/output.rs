@@ -107,7 +107,7 @@ pub fn fault() -> Option<&'static io::Error> {
 /// Prints a line to standard error. Where standard error cannot be written, as a log on a full disk, the command or the server
 /// goes on without the line.
 pub fn tell(line: impl Display) {
-    // In one write, so that no line of the log stands within the text.
+    // One write: several could have a line of the server's log between them.
     drop(io::stderr().write_all(format!("{line}\n").as_bytes()));
 }
 

@@ -25,7 +25,7 @@ pub struct StopSignals {
 }
 
 impl StopSignals {
-    /// Notes SIGINT and SIGTERM from now on. Call this before anybody is told that the server listens: who was told may
+    /// Catches SIGINT and SIGTERM from now on. Call this before anybody is told that the server listens: who was told may
     /// stop the server at once, and that stop drains like every other.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl StopSignals {
         Ok(Self { interrupt: signal(interrupt)?, terminate: signal(terminate)?, hangup: None })
     }
 
-    /// Notes SIGINT, SIGTERM and SIGHUP from now on, for a command. SIGHUP is sent when the terminal of the command closes;
+    /// Catches SIGINT, SIGTERM and SIGHUP from now on, for a command. SIGHUP is sent when the terminal of the command closes;
     /// where `nohup` has started the command, SIGHUP stays ignored.
     ///
     /// # Errors

@@ -332,7 +332,7 @@ impl LastRenewal {
         let was_keyless = std::mem::replace(&mut self.is_keyless, keyless.is_some());
         match keyless {
             Some(error) if !was_keyless => {
-                tracing::error!(%error, "the master key of this node does not open what the database has sealed, as after a rotation on another node; this node gives its shares away and answers 503 at /readyz until its master.key is replaced");
+                tracing::error!(%error, "the master.key of this node cannot decrypt the secrets in the database, for example because the key was rotated on another node; this node gives up its shares and answers 503 at /readyz until its master.key is replaced");
             }
             None if was_keyless => {
                 tracing::info!(

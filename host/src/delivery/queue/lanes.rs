@@ -217,7 +217,7 @@ impl Lanes {
         !self.known.is_empty()
     }
 
-    /// Whether the last read left lanes in the store that are due by the same time.
+    /// Whether a read has stopped before the last due lane, or a sweep is still to be read.
     pub fn has_unread(&self) -> bool {
         matches!(self.sweep, Sweep::UnderWay { .. }) || self.read_after.is_some()
     }

@@ -241,13 +241,14 @@ impl Worker {
             requeue_recovered(waited_for, &self.admission, &mut under_way.unresolved);
         }
         if !chosen.is_empty() && !self.lease_and_begin(chosen, &held, now, under_way).await? {
-            // A share may have been lost since: the membership says so in a moment.
+            // The membership of this node learns of a lost share in a moment.
             return Ok(WITHOUT_SHARES_PAUSE);
         }
         if has_backed_off { Ok(Duration::ZERO) } else { self.pause(now, &skips, under_way).await }
     }
 
-    /// Whether something of what was chosen is this node's.
+    /// Leases the chosen messages and begins their attempts. Answers false where this node got no lease, as after the loss of
+    /// a share.
     async fn lease_and_begin(
         &self,
         mut chosen: HashMap<MessageId, Result<Plan, Report>>,
@@ -272,8 +273,8 @@ impl Worker {
         Ok(true)
     }
 
-    /// The pause after a round that has looked at all that it may start: what becomes due meanwhile wakes the worker, or is
-    /// found by its due time.
+    /// The pause after a round that has looked at all messages that it may start. A message that is accepted meanwhile wakes
+    /// the worker; the pause ends when the next scheduled message is due.
     async fn pause(
         &self,
         now: Timestamp,
@@ -358,6 +359,7 @@ impl Worker {
         let most_backed_off = round.backed_off.len() + MAX_BACKED_OFF;
         for turn in 0..MAX_READS {
             let lanes = under_way.lanes(kind);
+            // A second read up to the same time would find the same lanes.
             if turn == 0 || lanes.has_unread() {
                 lanes.read(&self.store, now, &round.held).await?;
             }

@@ -10,8 +10,8 @@ use wasmtime::EngineWeak;
 
 /// How often the CPU time of a running guest is read.
 const TICK: Duration = Duration::from_millis(5);
-/// The same while no guest is known to run: one that runs without being counted is stopped all the same. Each tick wakes a
-/// core of an idle server.
+/// The pause between ticks while no guest is counted as running. The ticks go on, so that a guest which is missing in the
+/// count is stopped, too; they are few, because each tick wakes an idle core.
 const IDLE_TICK: Duration = Duration::from_secs(1);
 
 /// Ticks for one engine. Cheap to clone.

@@ -30,7 +30,7 @@ const ACCOUNT: &str = "account.json";
 const ORDER: &str = "order.json";
 /// How often, and for how long, the CA is asked what has become of an order.
 const POLLING: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
-/// How the types of errors begin (RFC 8555 section 6.7).
+/// The prefix of ACME's error types (RFC 8555 section 6.7).
 const ERRORS: &str = "urn:ietf:params:acme:error:";
 const UNKNOWN_ACCOUNT: &str = "accountDoesNotExist";
 /// Errors after which the same request may succeed.

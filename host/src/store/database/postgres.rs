@@ -231,7 +231,7 @@ async fn migrate(
     }
 }
 
-/// Refuses a user who may not make tables. Changes nothing.
+/// Makes a table and rolls back: refuses a user who may not make tables.
 async fn may_make_tables(
     connection: &mut PgConnection,
     options: &PgConnectOptions,
@@ -251,8 +251,8 @@ fn is_denied(error: &sqlx::Error) -> bool {
     code(error).is_some_and(|it| DENIED.contains(&&*it))
 }
 
-/// Which right the user lacks, after an error that says that there is one. Whom the schema is hidden from takes the
-/// database for a new one.
+/// Which right the user lacks, after an error for want of a right. To a user who may not use the schema, a database with
+/// tables looks new.
 async fn denial(
     connection: &mut PgConnection,
     options: &PgConnectOptions,

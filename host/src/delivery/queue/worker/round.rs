@@ -10,9 +10,10 @@ use crate::id::MessageId;
 use crate::nodes::Held;
 use crate::store::records::{BackedOff, Lane, LaneStart};
 
+/// What a round has decided so far, over all lanes.
 #[derive(Default)]
 pub struct Round {
-    /// What this node has while the round lasts.
+    /// The shares that this node held when the round began.
     pub held: Arc<Held>,
     pub skips: RoundSkips,
     /// How each message is attempted, or what is settled without an attempt.
@@ -26,7 +27,7 @@ pub struct Round {
 /// its end.
 #[derive(Default)]
 pub struct LaneTurns {
-    /// The next ones.
+    /// Lanes that the round looks at next.
     pub batch: Vec<LaneStart>,
     /// Lanes that may have more due messages.
     pub kept: Vec<LaneStart>,
@@ -34,10 +35,11 @@ pub struct LaneTurns {
     pub exhausted: Vec<Lane>,
 }
 
+/// What the round has found in one lane.
 pub enum LaneOutcome {
-    /// Nothing more is due.
+    /// No further message of the lane is due.
     Exhausted,
-    /// There may be more.
+    /// Further messages of the lane may be due.
     More,
     Blocked(Bottleneck, LaneStart),
 }

@@ -319,7 +319,7 @@ impl Machine {
         self.candidate = Candidate::None;
     }
 
-    /// Ends the examination or shadow run that is under way, and drops the candidate.
+    /// Ends the candidate's validation or shadow run, and drops the candidate.
     pub fn abandon_work(&mut self) {
         self.begin();
         self.drop_candidate();
