@@ -54,6 +54,11 @@ impl Check {
             return;
         }
         let next_trail = Trail::Step(trail, step);
+        if let (Step::Key(key) | Step::Item(key), Value::Object(object)) = (step, value)
+            && let Some(next) = object.get(key)
+        {
+            return self.follow(it, Some(next), rest, &next_trail);
+        }
         match step {
             Step::Each => self.each(it, value, rest, trail),
             Step::Key(key) => match value.property(key) {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::value::{Object, Str, Value};
+use crate::value::{Key, Object, Str, Value};
 
 /// Reads JSON text; more than 128 levels are an error.
 ///
@@ -119,14 +119,12 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value<'de>, A::Error> {
         let mut entries = Vec::new();
-        while let Some((Key(key), it)) = map.next_entry()? {
-            entries.push((key, it));
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
         }
         Ok(Value::Object(Rc::new(Object::new(entries))))
     }
 }
-
-struct Key<'a>(Str<'a>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -140,11 +138,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
             }
 
             fn visit_str<E>(self, it: &str) -> Result<Key<'de>, E> {
-                Ok(Key(it.to_owned().into()))
+                Ok(Key::new(it.to_owned().into()))
             }
 
             fn visit_borrowed_str<E>(self, it: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Str::Borrowed(it)))
+                Ok(Key::new(Str::Borrowed(it)))
             }
         }
 

@@ -5,6 +5,7 @@ mod eval;
 mod exec;
 mod iterate;
 mod message;
+mod names;
 
 use std::rc::Rc;
 
@@ -18,6 +19,7 @@ use crate::mode::Mode;
 use crate::template::Undefined;
 use crate::unit::{Partials, Unit};
 use crate::value::{Object, Str, Value};
+use names::Names;
 
 /// How many absent optional paths are reported.
 const MAX_MISSING: usize = 256;
@@ -78,12 +80,7 @@ struct Binding<'a> {
 /// The state of one render.
 pub struct Machine<'a> {
     partials: &'a Partials,
-    data: Rc<Object<'a>>,
-    /// What `assign` and `capture` bound.
-    locals: Vec<Binding<'a>>,
-    /// What loops and calls bound, innermost last; they hide `locals`.
-    scopes: Vec<Binding<'a>>,
-    counters: Vec<(&'a str, i64)>,
+    names: Names<'a>,
     cycles: Vec<(String, usize)>,
     /// Where the last loop of a name ended, for `offset: continue`; negative after a negative `offset`.
     offsets: Vec<(&'a str, i64)>,
@@ -113,10 +110,7 @@ impl<'a> Machine<'a> {
             partials: &compiled.partials,
             messages: &compiled.messages,
             locale,
-            data,
-            locals: Vec::new(),
-            scopes: Vec::new(),
-            counters: Vec::new(),
+            names: Names::new(data),
             cycles: Vec::new(),
             offsets: Vec::new(),
             changed: None,
@@ -140,15 +134,13 @@ impl<'a> Machine<'a> {
         unit: &'a Unit,
         given: &[(&'a str, Value<'a>)],
     ) -> Result<String, Stopped> {
-        self.locals.clear();
-        self.scopes.clear();
-        self.counters.clear();
+        self.names.clear();
         self.cycles.clear();
         self.offsets.clear();
         self.changed = None;
         self.mode = unit.mode;
         for (name, value) in given {
-            self.locals.push(Binding { name, value: value.clone(), origin: None });
+            self.names.locals.push(Binding { name, value: value.clone(), origin: None });
         }
         self.out = String::with_capacity(unit.last_size.get() + 64);
         self.block(&unit.block).map_err(|it| it.within(unit))?;
@@ -159,38 +151,41 @@ impl<'a> Machine<'a> {
 
     /// Appends a value as `{{ }}` prints it.
     fn print(&mut self, value: &Value<'a>) {
-        if self.mode == Mode::Text {
-            return value.print(&mut self.out);
-        }
-        match value {
-            Value::Safe(text) if self.mode == Mode::Derived && text.contains(['<', '&']) => {
-                self.out.push_str(&of_markup(text));
-            }
-            Value::Str(_) | Value::Object(_) if self.mode == Mode::Derived => {
-                value.print(&mut self.out);
-            }
-            Value::Str(text) => crate::filters::escape_into(text, &mut self.out),
-            Value::Array(items) => items.iter().for_each(|it| self.print(it)),
-            Value::Object(_) => {
-                let mut text = String::new();
-                value.print(&mut text);
-                crate::filters::escape_into(&text, &mut self.out);
-            }
-            Value::Safe(_)
-            | Value::Nil
-            | Value::Blank
-            | Value::Empty
-            | Value::Bool(_)
-            | Value::Int(_)
-            | Value::Float(_)
-            | Value::Range(..)
-            | Value::Loop(_) => value.print(&mut self.out),
-        }
+        print(value, self.mode, &mut self.out);
     }
 
     /// Text that was made by this part: markup in HTML.
     fn made(&self, text: String) -> Value<'a> {
         let text: Str<'a> = text.into();
         if self.mode == Mode::Html { Value::Safe(text) } else { Value::Str(text) }
+    }
+}
+
+/// Appends a value as `{{ }}` prints it.
+fn print(value: &Value<'_>, mode: Mode, out: &mut String) {
+    if mode == Mode::Text {
+        return value.print(out);
+    }
+    match value {
+        Value::Safe(text) if mode == Mode::Derived && text.contains(['<', '&']) => {
+            out.push_str(&of_markup(text));
+        }
+        Value::Str(_) | Value::Object(_) if mode == Mode::Derived => value.print(out),
+        Value::Str(text) => crate::filters::escape_into(text, out),
+        Value::Array(items) => items.iter().for_each(|it| print(it, mode, out)),
+        Value::Object(_) => {
+            let mut text = String::new();
+            value.print(&mut text);
+            crate::filters::escape_into(&text, out);
+        }
+        Value::Safe(_)
+        | Value::Nil
+        | Value::Blank
+        | Value::Empty
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Range(..)
+        | Value::Loop(_) => value.print(out),
     }
 }

@@ -8,7 +8,7 @@ mod compare;
 mod object;
 
 pub use compare::{Incomparable, order};
-pub use object::is_same;
+pub use object::{Key, is_same, last_word};
 
 /// A string that is a slice of the data or of the template, or was made while rendering.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub enum Value<'a> {
 /// Keys and values in the order of the data. Of duplicate keys the last value wins.
 #[derive(Debug, Default)]
 pub struct Object<'a> {
-    entries: Vec<(Str<'a>, Value<'a>)>,
+    entries: Vec<(Key<'a>, Value<'a>)>,
     /// Positions in the order of their keys; empty in a small object.
     sorted: Vec<u32>,
 }
@@ -282,8 +282,8 @@ pub const fn kind(it: &Value<'_>) -> &'static str {
 }
 
 /// A key and its value as a loop over an object sees them.
-pub fn pair<'a>(entry: &(Str<'a>, Value<'a>)) -> Value<'a> {
-    vec![Value::Str(entry.0.clone()), entry.1.clone()].into()
+pub fn pair<'a>(entry: &(Key<'a>, Value<'a>)) -> Value<'a> {
+    vec![Value::Str(entry.0.text().clone()), entry.1.clone()].into()
 }
 
 /// As Shopify prints floats: with an exponent below 0.0001, and whole ones from 10^15 on.

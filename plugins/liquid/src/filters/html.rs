@@ -4,7 +4,7 @@ use waxwing_html_text::{decode_entities, plain, strip_tags};
 
 use crate::filter::{Args, Outcome};
 use crate::mode::Mode;
-use crate::value::{Str, Value};
+use crate::value::{Str, Value, last_word};
 
 /// Writes `text` with `& < > " '` as entities.
 pub fn escape_into(text: &str, out: &mut String) {
@@ -20,8 +20,12 @@ pub fn escape_into(text: &str, out: &mut String) {
 /// The first character that is written as an entity; eight are looked at in one step, because most texts
 /// have none.
 fn first_entity(text: &[u8]) -> Option<(usize, &'static str)> {
-    let (words, _) = text.as_chunks::<8>();
-    let plain = words.iter().take_while(|it| !has_entity(u64::from_le_bytes(**it))).count() * 8;
+    let (words, rest) = text.as_chunks::<8>();
+    let plain = words.iter().take_while(|it| !has_entity(u64::from_le_bytes(**it))).count();
+    if plain == words.len() && (rest.is_empty() || !has_entity(last_word(text))) {
+        return None;
+    }
+    let plain = plain * 8;
     let rest = text.get(plain..).unwrap_or_default();
     rest.iter().enumerate().find_map(|(i, byte)| Some((plain + i, entity(*byte)?)))
 }

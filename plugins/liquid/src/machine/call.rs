@@ -43,20 +43,20 @@ impl<'a> Machine<'a> {
     /// Shares the caller's names. Its arguments see those before them.
     fn include(&mut self, it: &'a Call, called: &Called<'a>) -> Result<Flow, Stopped> {
         let bound = it.bound.as_ref().map(|it| self.bound(it.value()));
-        let depth = self.scopes.len();
+        let depth = self.names.scopes.len();
         for (name, value) in &it.args {
             let given = self.argument(name, value);
-            self.scopes.push(given);
+            self.names.scopes.push(given);
         }
         let block = &called.unit.block;
         let mut flow = Flow::Next;
         match bound {
             Some((Value::Array(items), origin)) => {
                 let origin: Option<Rc<str>> = origin.map(|it| Rc::from(it + "[]"));
-                let at = self.scopes.len();
-                self.scopes.push(Binding { name: called.alias, value: Value::Nil, origin });
+                let at = self.names.scopes.len();
+                self.names.scopes.push(Binding { name: called.alias, value: Value::Nil, origin });
                 for item in items.iter() {
-                    self.scopes[at].value = item.clone();
+                    self.names.scopes[at].value = item.clone();
                     flow = self.block(block).map_err(|it| it.within(called.unit))?;
                     if flow == Flow::Break {
                         break;
@@ -67,12 +67,12 @@ impl<'a> Machine<'a> {
             bound => {
                 if let Some((value, origin)) = bound {
                     let origin = origin.map(Rc::from);
-                    self.scopes.push(Binding { name: called.alias, value, origin });
+                    self.names.scopes.push(Binding { name: called.alias, value, origin });
                 }
                 flow = self.block(block).map_err(|it| it.within(called.unit))?;
             }
         }
-        self.scopes.truncate(depth);
+        self.names.scopes.truncate(depth);
         Ok(flow)
     }
 
@@ -125,13 +125,13 @@ impl<'a> Machine<'a> {
             self.bind(it.name, it.value, it.origin);
         }
         if let Some((value, origin)) = bound
-            && (!matches!(value, Value::Nil) || self.binding(called.alias).is_none())
+            && (!matches!(value, Value::Nil) || self.names.binding(called.alias).is_none())
         {
             self.bind(called.alias, value, origin);
         }
         self.block(&called.unit.block).map_err(|it| it.within(called.unit))?;
-        self.locals.clear();
-        self.counters.clear();
+        self.names.locals.clear();
+        self.names.counters.clear();
         self.cycles.clear();
         self.offsets.clear();
         self.changed = None;
@@ -150,9 +150,9 @@ impl<'a> Machine<'a> {
     /// Puts away what a `render`ed partial must not see.
     fn leave(&mut self) -> Outer<'a> {
         Outer {
-            locals: std::mem::take(&mut self.locals),
-            scopes: std::mem::take(&mut self.scopes),
-            counters: std::mem::take(&mut self.counters),
+            locals: std::mem::take(&mut self.names.locals),
+            scopes: std::mem::take(&mut self.names.scopes),
+            counters: std::mem::take(&mut self.names.counters),
             cycles: std::mem::take(&mut self.cycles),
             offsets: std::mem::take(&mut self.offsets),
             changed: self.changed.take(),
@@ -160,9 +160,9 @@ impl<'a> Machine<'a> {
     }
 
     fn restore(&mut self, it: Outer<'a>) {
-        self.locals = it.locals;
-        self.scopes = it.scopes;
-        self.counters = it.counters;
+        self.names.locals = it.locals;
+        self.names.scopes = it.scopes;
+        self.names.counters = it.counters;
         self.cycles = it.cycles;
         self.offsets = it.offsets;
         self.changed = it.changed;

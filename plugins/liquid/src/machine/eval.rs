@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Binding, MAX_MISSING, Machine, Stopped, Whose};
+use super::{MAX_MISSING, Machine, Stopped, Whose};
 use crate::ast::{
     Comparison, Condition, Expr, FilterCall, Literal, Logic, Operator, Path, Primary, Root,
     Segment, Sense,
@@ -10,7 +10,7 @@ use crate::ast::{
 use crate::filter::{Args, Run};
 use crate::filters::{DIVIDED_BY_0, Number};
 use crate::locale::ENGLISH;
-use crate::value::{Incomparable, Str, Value, is_same, kind, order};
+use crate::value::{Incomparable, Str, Value, kind, order};
 
 impl<'a> Machine<'a> {
     pub(super) fn expr(&mut self, it: &'a Expr) -> Result<Value<'a>, Stopped> {
@@ -58,14 +58,17 @@ impl<'a> Machine<'a> {
     /// A path that leads nowhere is `nil`, and is noted: unless a condition or `default` takes care of
     /// it, the message has a blank in its place.
     fn path(&mut self, path: &'a Path) -> Value<'a> {
+        if let Some(value) = self.names.look(path) {
+            return value.clone();
+        }
         let mut segments = path.segments.as_slice();
         let root = match &path.root {
-            Root::Name(name) => self.name(name),
+            Root::Name(name) => self.names.value(name),
             Root::Computed(it) => {
                 let name = self.primary(it);
-                name.as_str().and_then(|it| self.name(it))
+                name.as_str().and_then(|it| self.names.value(it))
             }
-            Root::Locale => match self.binding("locale") {
+            Root::Locale => match self.names.binding("locale") {
                 Some(it) => Some(it.value.clone()),
                 None => self.of_locale(&mut segments),
             },
@@ -99,22 +102,6 @@ impl<'a> Machine<'a> {
         Some(if &**key == "lang" { locale.lang() } else { locale.dir() }.into())
     }
 
-    fn name(&self, name: &str) -> Option<Value<'a>> {
-        if let Some(it) = self.binding(name) {
-            return Some(it.value.clone());
-        }
-        // Counters are the template's own: they hide data of the same name.
-        if let Some((_, it)) = self.counters.iter().find(|(it, _)| *it == name) {
-            return Some(Value::Int(*it));
-        }
-        Some(self.data.get(name)?.clone())
-    }
-
-    pub(super) fn binding(&self, name: &str) -> Option<&Binding<'a>> {
-        let scopes = self.scopes.iter().rev();
-        scopes.chain(&self.locals).find(|it| is_same(it.name, name))
-    }
-
     fn note_missing(&mut self, path: &Path) {
         if self.missing.len() < MAX_MISSING
             && let Some(path) = self.origin(path)
@@ -131,11 +118,11 @@ impl<'a> Machine<'a> {
             Root::Locale => "locale",
             Root::Computed(_) => return None,
         };
-        let mut out = match self.binding(name) {
+        let mut out = match self.names.binding(name) {
             None if matches!(path.root, Root::Locale) => return None,
             Some(it) => it.origin.as_deref()?.to_owned(),
             None if matches!(name, "forloop" | "tablerowloop") => return None,
-            None if self.counters.iter().any(|(it, _)| *it == name) => return None,
+            None if self.names.counter(name).is_some() => return None,
             None => name.to_owned(),
         };
         for segment in &path.segments {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{Binding, Flow, Machine, Stopped, WrongType};
+use super::{Binding, Flow, Machine, Stopped, WrongType, print};
 use crate::ast::{Arm, Block, CycleName, Expr, Node, Primary};
 use crate::bounds::MAX_DEPTH;
 use crate::template::Undefined;
@@ -71,6 +71,14 @@ impl<'a> Machine<'a> {
 
     #[inline(never)]
     fn output(&mut self, it: &'a Expr) -> Result<(), Stopped> {
+        if it.filters.is_empty()
+            && let Primary::Path(path) = &it.value
+            && let Some(value) = self.names.look(path)
+            && !matches!(value, Value::Array(_) | Value::Object(_))
+        {
+            print(value, self.mode, &mut self.out);
+            return Ok(());
+        }
         let value = self.expr(it)?;
         if self.undefined == Undefined::Required
             && it.filters.is_empty()
@@ -109,9 +117,9 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn bind(&mut self, name: &'a str, value: Value<'a>, origin: Option<Rc<str>>) {
-        match self.locals.iter_mut().find(|it| it.name == name) {
+        match self.names.locals.iter_mut().find(|it| it.name == name) {
             Some(it) => (it.value, it.origin) = (value, origin),
-            None => self.locals.push(Binding { name, value, origin }),
+            None => self.names.locals.push(Binding { name, value, origin }),
         }
     }
 
@@ -173,12 +181,12 @@ impl<'a> Machine<'a> {
     /// Prints the counter moved by `before`, and moves it by `step` in all.
     #[inline(never)]
     fn count(&mut self, name: &'a str, before: i64, step: i64) {
-        let at = self.counters.iter().position(|(it, _)| *it == name).unwrap_or_else(|| {
-            self.counters.push((name, 0));
-            self.counters.len() - 1
+        let at = self.names.counters.iter().position(|(it, _)| *it == name).unwrap_or_else(|| {
+            self.names.counters.push((name, 0));
+            self.names.counters.len() - 1
         });
-        let value = self.counters[at].1;
-        self.counters[at].1 = value.saturating_add(step);
+        let value = self.names.counters[at].1;
+        self.names.counters[at].1 = value.saturating_add(step);
         self.print(&Value::Int(value.saturating_add(before)));
     }
 }

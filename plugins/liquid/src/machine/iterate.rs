@@ -50,9 +50,9 @@ impl<'a> Machine<'a> {
             return it.otherwise.as_ref().map_or(Ok(Flow::Next), |it| self.block(it));
         }
         let state = self.enter(it, items.length, LoopKind::For);
-        let depth = self.scopes.len();
+        let depth = self.names.scopes.len();
         for index in 0..items.length {
-            self.scopes[depth - 1].value = items.get(index);
+            self.names.scopes[depth - 1].value = items.get(index);
             let flow = self.block(&it.body)?;
             // Counted before a `break`: an `assign` may have kept the `forloop`.
             state.index.set(index + 1);
@@ -60,7 +60,7 @@ impl<'a> Machine<'a> {
                 break;
             }
         }
-        self.scopes.truncate(depth - 2);
+        self.names.scopes.truncate(depth - 2);
         Ok(Flow::Next)
     }
 
@@ -78,11 +78,11 @@ impl<'a> Machine<'a> {
         // Below 1 a row never ends.
         let columns = u64::try_from(columns).unwrap_or(0);
         let state = self.enter(it, items.length, LoopKind::TableRow { columns });
-        let depth = self.scopes.len();
+        let depth = self.names.scopes.len();
         self.markup(format_args!("<tr class=\"row1\">\n"), FRESH_LINE);
         for index in 0..items.length {
             state.index.set(index);
-            self.scopes[depth - 1].value = items.get(index);
+            self.names.scopes[depth - 1].value = items.get(index);
             let (row, column) = cell(index, columns);
             self.markup(format_args!("<td class=\"col{}\">", column + 1), ' ');
             let flow = self.block(&it.body)?;
@@ -95,7 +95,7 @@ impl<'a> Machine<'a> {
             }
         }
         self.markup(format_args!("</tr>\n"), FRESH_LINE);
-        self.scopes.truncate(depth - 2);
+        self.names.scopes.truncate(depth - 2);
         Ok(())
     }
 
@@ -112,15 +112,15 @@ impl<'a> Machine<'a> {
     fn enter(&mut self, it: &'a For, length: u64, kind: LoopKind) -> Rc<LoopState<'a>> {
         let name = if kind == LoopKind::For { "forloop" } else { "tablerowloop" };
         let parent =
-            self.scopes.iter().rev().find(|it| it.name == name).and_then(|it| {
+            self.names.scopes.iter().rev().find(|it| it.name == name).and_then(|it| {
                 if let Value::Loop(it) = &it.value { Some(it.clone()) } else { None }
             });
         let parent = parent.filter(|it| it.kind != LoopKind::Call);
         let index = Cell::new(0);
         let state = Rc::new(LoopState { name: &it.name, length, index, parent, kind });
         let origin = self.origin_of(&it.collection).map(|it| Rc::from(it + "[]"));
-        self.scopes.push(Binding { name, value: Value::Loop(state.clone()), origin: None });
-        self.scopes.push(Binding { name: &it.variable, value: Value::Nil, origin });
+        self.names.scopes.push(Binding { name, value: Value::Loop(state.clone()), origin: None });
+        self.names.scopes.push(Binding { name: &it.variable, value: Value::Nil, origin });
         state
     }
 

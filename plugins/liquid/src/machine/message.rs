@@ -50,10 +50,10 @@ impl<'a> Machine<'a> {
                 forms[form as usize].as_ref().or(forms[Plural::Other as usize].as_ref())
             }
         };
-        let depth = self.scopes.len();
-        self.scopes.extend(given);
+        let depth = self.names.scopes.len();
+        self.names.scopes.extend(given);
         let written = text.map(|text| self.fill_in(text, message));
-        self.scopes.truncate(depth);
+        self.names.scopes.truncate(depth);
         Ok(written.unwrap_or(Value::Nil))
     }
 

@@ -1,13 +1,41 @@
 //! An object in the order in which it was sent; large ones have an index.
 
+use std::ops::Deref;
+
 use super::{Object, Str, Value};
 
 /// Above this many keys a sorted index is cheaper than looking at each.
 const INDEX_FROM: usize = 32;
 
+/// A key of an object.
+#[derive(Clone, Debug)]
+pub struct Key<'a> {
+    /// Keys with different tags are different.
+    tag: u64,
+    text: Str<'a>,
+}
+
+impl<'a> Key<'a> {
+    pub fn new(text: Str<'a>) -> Self {
+        Self { tag: tag(&text), text }
+    }
+
+    pub const fn text(&self) -> &Str<'a> {
+        &self.text
+    }
+}
+
+impl Deref for Key<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
 impl<'a> Object<'a> {
     /// Keeps the place of the first and the value of the last of duplicate keys.
-    pub fn new(entries: Vec<(Str<'a>, Value<'a>)>) -> Self {
+    pub fn new(entries: Vec<(Key<'a>, Value<'a>)>) -> Self {
         if entries.len() <= INDEX_FROM {
             return Self { entries: few_without_duplicates(entries), sorted: Vec::new() };
         }
@@ -16,13 +44,15 @@ impl<'a> Object<'a> {
         Self { entries, sorted }
     }
 
-    pub fn entries(&self) -> &[(Str<'a>, Value<'a>)] {
+    pub fn entries(&self) -> &[(Key<'a>, Value<'a>)] {
         &self.entries
     }
 
     pub fn get(&self, key: &str) -> Option<&Value<'a>> {
         if self.sorted.is_empty() {
-            return self.entries.iter().find(|(it, _)| is_same(it, key)).map(|(_, value)| value);
+            let tag = tag(key);
+            let found = self.entries.iter().find(|(it, _)| it.tag == tag && is_same(it, key));
+            return found.map(|(_, value)| value);
         }
         let at =
             self.sorted.binary_search_by(|it| (*self.entries[*it as usize].0).cmp(key)).ok()?;
@@ -30,29 +60,44 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Whether two names are equal, in words of eight bytes: `==` compares byte by byte in WebAssembly. Most names
-/// differ in their length or in their last character.
-pub fn is_same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    if a.len() != b.len() || a.last() != b.last() {
-        return false;
-    }
-    let ((words, rest), (other_words, other_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    let words = words
-        .iter()
-        .zip(other_words)
-        .map(|(a, b)| (u64::from_le_bytes(*a), u64::from_le_bytes(*b)));
-    words.map(|(a, b)| a ^ b).all(|it| it == 0) && rest.iter().zip(other_rest).all(|(a, b)| a == b)
+/// What tells most keys apart in one comparison: the last bytes, and the length.
+fn tag(key: &str) -> u64 {
+    last_word(key.as_bytes()) ^ (key.len() as u64) << 56
 }
 
-fn few_without_duplicates<'a>(entries: Vec<(Str<'a>, Value<'a>)>) -> Vec<(Str<'a>, Value<'a>)> {
-    let unique = |i: usize| !entries.iter().take(i).any(|(it, _)| is_same(it, &entries[i].0));
+/// The last eight bytes; all of a shorter text, some of them twice. No byte of it is another one but 0.
+pub fn last_word(text: &[u8]) -> u64 {
+    if let Some(last) = text.last_chunk() {
+        return u64::from_le_bytes(*last);
+    }
+    match (text.first_chunk(), text.last_chunk()) {
+        (Some(first), Some(last)) => {
+            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << 32
+        }
+        _ => text.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    }
+}
+
+/// Whether two names are equal, in words of eight bytes: `==` compares byte by byte in WebAssembly. Most names
+/// differ in their length or in their last bytes.
+pub fn is_same(a: &str, b: &str) -> bool {
+    if a.len() != b.len() || last_word(a.as_bytes()) != last_word(b.as_bytes()) {
+        return false;
+    }
+    let (a, _) = a.as_bytes().as_chunks::<8>();
+    let (b, _) = b.as_bytes().as_chunks::<8>();
+    a.iter().zip(b).all(|(a, b)| u64::from_le_bytes(*a) == u64::from_le_bytes(*b))
+}
+
+fn few_without_duplicates<'a>(entries: Vec<(Key<'a>, Value<'a>)>) -> Vec<(Key<'a>, Value<'a>)> {
+    let same = |a: &Key<'_>, b: &Key<'_>| a.tag == b.tag && is_same(a, b);
+    let unique = |i: usize| !entries.iter().take(i).any(|(it, _)| same(it, &entries[i].0));
     if (1..entries.len()).all(unique) {
         return entries;
     }
-    let mut out: Vec<(Str<'a>, Value<'a>)> = Vec::with_capacity(entries.len());
+    let mut out: Vec<(Key<'a>, Value<'a>)> = Vec::with_capacity(entries.len());
     for (key, value) in entries {
-        match out.iter_mut().find(|(it, _)| **it == *key) {
+        match out.iter_mut().find(|(it, _)| same(it, &key)) {
             Some(it) => it.1 = value,
             None => out.push((key, value)),
         }
@@ -61,15 +106,15 @@ fn few_without_duplicates<'a>(entries: Vec<(Str<'a>, Value<'a>)>) -> Vec<(Str<'a
 }
 
 fn many_without_duplicates<'a>(
-    mut entries: Vec<(Str<'a>, Value<'a>)>,
-) -> Vec<(Str<'a>, Value<'a>)> {
+    mut entries: Vec<(Key<'a>, Value<'a>)>,
+) -> Vec<(Key<'a>, Value<'a>)> {
     let sorted = sorted_positions(&entries);
     let mut dropped = vec![false; entries.len()];
     // Positions of equal keys are neighbours, in their own order.
     let mut from = 0;
     for next in 1..=sorted.len() {
         let first = sorted[from] as usize;
-        let same = sorted.get(next).is_some_and(|it| entries[*it as usize].0 == entries[first].0);
+        let same = sorted.get(next).is_some_and(|it| *entries[*it as usize].0 == *entries[first].0);
         if same {
             dropped[sorted[next] as usize] = true;
             continue;
@@ -84,8 +129,8 @@ fn many_without_duplicates<'a>(
     entries
 }
 
-fn sorted_positions(entries: &[(Str<'_>, Value<'_>)]) -> Vec<u32> {
+fn sorted_positions(entries: &[(Key<'_>, Value<'_>)]) -> Vec<u32> {
     let mut sorted: Vec<u32> = (0..u32::try_from(entries.len()).unwrap_or(u32::MAX)).collect();
-    sorted.sort_by(|a, b| entries[*a as usize].0.cmp(&entries[*b as usize].0));
+    sorted.sort_by(|a, b| (*entries[*a as usize].0).cmp(&*entries[*b as usize].0));
     sorted
 }

@@ -1,0 +1,69 @@
+//! What the names of a template stand for while it runs.
+
+use std::rc::Rc;
+
+use super::Binding;
+use crate::ast::{Path, Root, Segment};
+use crate::value::{Object, Value, is_same};
+
+/// The data, and what hides it.
+pub struct Names<'a> {
+    pub data: Rc<Object<'a>>,
+    /// What `assign` and `capture` bound.
+    pub locals: Vec<Binding<'a>>,
+    /// What loops and calls bound, innermost last; they hide `locals`.
+    pub scopes: Vec<Binding<'a>>,
+    pub counters: Vec<(&'a str, i64)>,
+}
+
+impl<'a> Names<'a> {
+    pub fn new(data: Rc<Object<'a>>) -> Self {
+        Self { data, locals: Vec::new(), scopes: Vec::new(), counters: Vec::new() }
+    }
+
+    /// Leaves nothing but the data.
+    pub fn clear(&mut self) {
+        self.locals.clear();
+        self.scopes.clear();
+        self.counters.clear();
+    }
+
+    pub fn binding(&self, name: &str) -> Option<&Binding<'a>> {
+        let scopes = self.scopes.iter().rev();
+        scopes.chain(&self.locals).find(|it| is_same(it.name, name))
+    }
+
+    pub fn value(&self, name: &str) -> Option<Value<'a>> {
+        if let Some(it) = self.binding(name) {
+            return Some(it.value.clone());
+        }
+        // Counters are the template's own: they hide data of the same name.
+        if let Some(it) = self.counter(name) {
+            return Some(Value::Int(it));
+        }
+        Some(self.data.get(name)?.clone())
+    }
+
+    pub fn counter(&self, name: &str) -> Option<i64> {
+        self.counters.iter().find(|(it, _)| *it == name).map(|(_, it)| *it)
+    }
+
+    /// The value at a path that goes from object to object by keys, as nearly all do: it is only looked at, and nothing
+    /// is copied on the way. None of any other path, and none where there is nothing.
+    pub fn look(&self, path: &Path) -> Option<&Value<'a>> {
+        let Root::Name(name) = &path.root else { return None };
+        let mut value = match self.binding(name) {
+            Some(it) => &it.value,
+            None if self.counter(name).is_some() => return None,
+            None => self.data.get(name)?,
+        };
+        for segment in &path.segments {
+            let (Segment::Key(key) | Segment::Item(key), Value::Object(object)) = (segment, value)
+            else {
+                return None;
+            };
+            value = object.get(key)?;
+        }
+        (!matches!(value, Value::Nil)).then_some(value)
+    }
+}
