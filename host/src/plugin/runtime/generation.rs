@@ -9,7 +9,7 @@ use super::identity::{Identity, SharedIdentity};
 use super::instance::{Budget, Instance, arm, failure};
 use super::limits::{CallLimits, Meter, Peak};
 use super::log::{CallPurpose, SlotLog};
-use super::meter::CpuTime;
+use super::meter::{CallMeter, CpuTime};
 use super::sandbox::{self, Guest};
 use super::schema;
 use super::world::{Manifest, World};
@@ -130,7 +130,7 @@ impl<W: World> Generation<W> {
     ) -> Result<Instance<W>, ComponentError> {
         let mut instance = self.bare_instance(purpose).await?;
         instance.arm(Budget::Prepare, ("configure", purpose));
-        let cpu = self.cpu(purpose).clone();
+        let cpu = instance.cpu();
         let (world, store) = instance.parts();
         let configured = cpu.of(world.configure(store, &self.settings)).await;
         let name = || self.identity.name.clone();
@@ -147,7 +147,8 @@ impl<W: World> Generation<W> {
         let guest = Guest::new(name.clone(), self.config.log.clone(), meter);
         let mut store = sandbox::store(self.engine.wasmtime(), guest, limits.output_bytes);
         arm(&mut store, limits.prepare(), &self.clock, ("instantiate", purpose));
-        let world = match self.cpu(purpose).of(W::instantiate(&self.pre, &mut store)).await {
+        let cpu = CallMeter { sum: self.cpu(purpose).clone(), call: store.data().time() };
+        let world = match cpu.of(W::instantiate(&self.pre, &mut store)).await {
             Ok(world) => world,
             Err(error) => {
                 let call = ("instantiate", Budget::Prepare);
@@ -167,7 +168,7 @@ impl<W: World> Generation<W> {
     async fn call_describe(&self) -> Result<Manifest, CallFailure> {
         let mut instance = self.bare_instance(CallPurpose::Service).await?;
         instance.arm(Budget::Prepare, ("describe", CallPurpose::Service));
-        let cpu = self.cpu.clone();
+        let cpu = instance.cpu();
         let (world, store) = instance.parts();
         let described = cpu.of(world.describe(store)).await;
         instance.outcome("describe", Budget::Prepare, described)
@@ -177,7 +178,7 @@ impl<W: World> Generation<W> {
         let mut context = super::bindings::context("self-test".to_owned(), &self.clock);
         context.dry_run = true;
         instance.arm(Budget::Prepare, ("self-test", CallPurpose::Service));
-        let cpu = self.cpu.clone();
+        let cpu = instance.cpu();
         let (world, store) = instance.parts();
         let tested = cpu.of(world.self_test(store, &context)).await;
         let tests = instance.outcome("self-test", Budget::Prepare, tested)?;

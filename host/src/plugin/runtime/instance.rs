@@ -9,7 +9,7 @@ use super::error::CallFailure;
 use super::kind::Kind;
 use super::limits::CallLimits;
 use super::log::CallPurpose;
-use super::meter::CpuTime;
+use super::meter::{CallMeter, CpuTime};
 use super::sandbox::Guest;
 use super::world::World;
 use crate::clock::Clock;
@@ -65,12 +65,14 @@ impl<W: World> Instance<W> {
         arm_at(&mut self.store, self.limits.call(), ctx.now_unix_ms, call);
     }
 
-    /// Where the CPU time of the call that it is armed for is summed up.
-    pub fn cpu(&self) -> CpuTime {
-        match self.store.data().purpose() {
-            CallPurpose::Service => self.cpu.clone(),
-            CallPurpose::Rehearsal => self.rehearsals.clone(),
-        }
+    /// Measures the call that it is armed for.
+    pub fn cpu(&self) -> CallMeter {
+        let guest = self.store.data();
+        let sum = match guest.purpose() {
+            CallPurpose::Service => &self.cpu,
+            CallPurpose::Rehearsal => &self.rehearsals,
+        };
+        CallMeter { sum: sum.clone(), call: guest.time() }
     }
 
     /// What a finished call means; a failed one says which limit or which bug it was.

@@ -20,42 +20,61 @@ pub struct CpuTime {
     ticker: Ticker,
 }
 
-/// The CPU time of one call until now, without what other tasks take while it lets them go first.
+/// The CPU time of one call, without what other tasks take while they go first. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct CallTime {
-    spent: Arc<AtomicU64>,
-    /// The thread's CPU time when the call began or went on; it stays on that thread until it yields.
-    since: Arc<AtomicU64>,
+pub struct CallTime(Arc<Spent>);
+
+#[derive(Debug, Default)]
+struct Spent {
+    /// In the polls that have ended.
+    nanos: AtomicU64,
+    /// The thread's CPU time when the poll began that goes on; a poll stays on its thread.
+    since: AtomicU64,
 }
 
 impl CallTime {
-    /// A call begins now, on this thread.
+    /// Another call begins.
     pub fn begin(&self) {
-        self.spent.store(0, Ordering::Relaxed);
-        self.since.store(thread_cpu_nanos(), Ordering::Relaxed);
+        self.0.nanos.store(0, Ordering::Relaxed);
     }
 
-    /// What it has taken until now.
+    /// What the call has taken until now, from within it.
     pub fn look(&self) -> Duration {
-        let now = thread_cpu_nanos();
-        let more = now.saturating_sub(self.since.swap(now, Ordering::Relaxed));
-        let before = self.spent.fetch_add(more, Ordering::Relaxed);
-        Duration::from_nanos(before.saturating_add(more))
+        let since = self.0.since.load(Ordering::Relaxed);
+        let spent = self.0.nanos.load(Ordering::Relaxed);
+        Duration::from_nanos(spent.saturating_add(thread_cpu_nanos().saturating_sub(since)))
+    }
+}
+
+/// Measures the calls of one instance.
+#[derive(Debug)]
+pub struct CallMeter {
+    pub sum: CpuTime,
+    pub call: CallTime,
+}
+
+impl CallMeter {
+    /// Runs a call, gives it its ticks, and adds the CPU time that it takes.
+    pub fn of<F: Future + Send>(self, call: F) -> impl Future<Output = F::Output> + Send {
+        Measured { of: Box::pin(call), meter: self }
     }
 
-    /// Lets other tasks go first.
-    pub fn step_back(&self) -> impl Future<Output = ()> + Send + 'static {
-        let since = Arc::clone(&self.since);
-        async move {
-            tokio::task::yield_now().await;
-            since.store(thread_cpu_nanos(), Ordering::Relaxed);
-        }
+    /// Answers what `poll` does. The clock is a system call, so it is read twice for all that is counted.
+    fn poll<T>(&self, poll: impl FnOnce() -> T) -> T {
+        let _running = self.sum.ticker.run();
+        let before = thread_cpu_nanos();
+        self.call.0.since.store(before, Ordering::Relaxed);
+        let polled = poll();
+        let took = thread_cpu_nanos().saturating_sub(before);
+        self.call.0.nanos.fetch_add(took, Ordering::Relaxed);
+        self.sum.add(took);
+        polled
     }
 }
 
 struct Measured<F> {
     of: Pin<Box<F>>,
-    sum: CpuTime,
+    meter: CallMeter,
 }
 
 impl CpuTime {
@@ -86,11 +105,6 @@ impl CpuTime {
         let before = self.nanos.fetch_add(nanos, Ordering::Relaxed);
         self.counter.increment(before.saturating_add(nanos) / 1_000 - before / 1_000);
     }
-
-    /// Runs a call, gives it its ticks, and adds the CPU time that it takes.
-    pub fn of<F: Future + Send>(&self, call: F) -> impl Future<Output = F::Output> + Send {
-        Measured { of: Box::pin(call), sum: self.clone() }
-    }
 }
 
 impl std::fmt::Debug for CpuTime {
@@ -103,13 +117,8 @@ impl<F: Future> Future for Measured<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let this = &mut *self;
-        let _running = this.sum.ticker.run();
-        let before = thread_cpu_nanos();
-        let polled = this.of.as_mut().poll(context);
-        let took = thread_cpu_nanos().saturating_sub(before);
-        this.sum.add(took);
-        polled
+        let Self { of, meter } = &mut *self;
+        meter.poll(|| of.as_mut().poll(context))
     }
 }
 
@@ -135,29 +144,48 @@ mod tests {
 
     const SOME: Duration = Duration::from_millis(100);
 
+    fn meter() -> CallMeter {
+        CallMeter { sum: CpuTime::unseen(&Ticker::default()), call: CallTime::default() }
+    }
+
     fn work() {
         let begun = thread_cpu_nanos();
         while u128::from(thread_cpu_nanos() - begun) < SOME.as_nanos() {}
     }
 
-    #[test]
-    fn a_call_that_is_not_running_takes_no_time() {
-        let time = CallTime::default();
-        time.begin();
-        work();
-        assert!(time.look() >= SOME);
-        time.begin();
-        std::thread::sleep(SOME);
-        assert!(time.look() < SOME / 2);
+    #[tokio::test]
+    async fn a_call_that_is_not_running_takes_no_time() {
+        let meter = meter();
+        let (sum, call) = (meter.sum.clone(), meter.call.clone());
+        meter
+            .of(async {
+                work();
+                assert!(call.look() >= SOME);
+                std::thread::sleep(SOME);
+                assert!(call.look() < SOME * 3 / 2);
+            })
+            .await;
+        assert!(sum.total() >= SOME);
+        call.begin();
+        let again = CallMeter { sum, call: call.clone() };
+        again.of(async { assert!(call.look() < SOME / 2, "it is another call") }).await;
     }
 
     #[tokio::test]
     async fn what_others_do_while_it_steps_back_is_not_its_own() {
-        let time = CallTime::default();
-        time.begin();
-        tokio::join!(time.step_back(), async { work() });
-        assert!(time.look() < SOME / 2);
-        work();
-        assert!(time.look() >= SOME);
+        let meter = meter();
+        let (sum, call) = (meter.sum.clone(), meter.call.clone());
+        let it = meter.of(async {
+            work();
+            tokio::task::yield_now().await;
+            let before = call.look();
+            assert!(before >= SOME, "what it took before it stepped back counts");
+            work();
+            before..call.look()
+        });
+        let (took, ()) = tokio::join!(it, async { work() });
+        assert!(took.start < SOME * 3 / 2);
+        assert!(took.end >= SOME * 2);
+        assert!(sum.total() < SOME * 5 / 2);
     }
 }

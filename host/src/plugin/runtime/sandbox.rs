@@ -99,8 +99,7 @@ impl Guest {
         }
     }
 
-    /// Gives the guest time, and the moment that it may know, for one call that follows at once, on this
-    /// thread.
+    /// Gives the guest time, and the moment that it may know, for one call.
     pub fn begin_call(&mut self, limit: Duration, now_unix_ms: u64, call: (&str, CallPurpose)) {
         call.0.clone_into(&mut self.call_id);
         self.purpose = call.1;
@@ -115,6 +114,11 @@ impl Guest {
     fn has_time(&mut self) -> bool {
         self.is_out_of_time = self.time.look() >= self.limit;
         !self.is_out_of_time
+    }
+
+    /// What its calls take.
+    pub fn time(&self) -> CallTime {
+        self.time.clone()
     }
 
     /// What the call is made for.
@@ -183,8 +187,7 @@ pub fn store(engine: &wasmtime::Engine, guest: Guest, output_bytes: usize) -> St
         // The ticker only asks: the time that other tasks or other processes took from the guest does not
         // count.
         if store.data_mut().has_time() {
-            let other_tasks = store.data().time.step_back();
-            Ok(wasmtime::UpdateDeadline::YieldCustom(1, Box::pin(other_tasks)))
+            Ok(wasmtime::UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
         } else {
             Ok(wasmtime::UpdateDeadline::Interrupt)
         }

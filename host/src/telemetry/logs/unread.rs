@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, fstat};
 use rustix::io::retry_on_intr;
 
 /// How long the first line that finds no room waits for it; those behind it do not wait.
@@ -19,6 +20,8 @@ const PART_BYTES: usize = 4095;
 #[derive(Debug)]
 pub struct Lines<W> {
     to: W,
+    /// A file takes every line at once.
+    is_file: bool,
     unread: Mutex<Unread>,
 }
 
@@ -32,11 +35,13 @@ struct Unread {
 
 impl<W: AsFd> Lines<W> {
     pub fn to(to: W) -> Self {
-        Self { to, unread: Mutex::default() }
+        let is_file =
+            fstat(&to).is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::RegularFile);
+        Self { to, is_file, unread: Mutex::default() }
     }
 
-    /// Whether something can be written without a wait. A file always can, and so can a pipe that has lost its reader: the
-    /// write says what is wrong.
+    /// Whether something can be written without a wait. To a pipe that has lost its reader it can: the write says what is
+    /// wrong.
     fn has_room(&self, patience: Duration) -> bool {
         let patience = Timespec::try_from(patience).ok();
         let ready =
@@ -61,6 +66,9 @@ where
 {
     /// Takes a whole line.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self.is_file {
+            return (&self.to).write_all(line).map(|()| line.len());
+        }
         let lost = self.take_lost();
         if lost > 0 {
             // A line of its own, which comes here before this one.
@@ -118,6 +126,17 @@ mod tests {
         let mut rest = String::new();
         reader.read_to_string(&mut rest).expect("text");
         assert!(rest.ends_with("x\nafter\n"), "lines are whole, and the log goes on");
+    }
+
+    #[test]
+    fn a_file_gets_every_line_and_nobody_is_asked_for_room() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let lines = Lines::to(file.reopen().expect("the file again"));
+        let whole = format!("{}\n", "x".repeat(MUCH));
+        for _ in 0..3 {
+            (&lines).write_all(whole.as_bytes()).expect("there is room");
+        }
+        assert_eq!(std::fs::read_to_string(file).expect("text"), whole.repeat(3));
     }
 
     #[test]
