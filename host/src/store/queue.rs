@@ -115,7 +115,7 @@ impl Store {
             .bind(after.map_or("", |it| it.lane.name.as_str()))
             .bind(after.map_or(Identifier::MIN, |it| it.lane.account_id))
             .bind(limit)
-            .all(&self.db.readers)
+            .all(&self.db.deliveries)
             .await?;
         rows.iter()
             .map(|row| {
@@ -150,8 +150,12 @@ impl Store {
                 ])
             })
             .collect();
-        let rows =
-            sql(DUE_IN).json(&starts).bind(now.millis()).bind(each).all(&self.db.readers).await?;
+        let rows = sql(DUE_IN)
+            .json(&starts)
+            .bind(now.millis())
+            .bind(each)
+            .all(&self.db.deliveries)
+            .await?;
         let mut found: Vec<Vec<Due>> = lanes.iter().map(|_| Vec::new()).collect();
         for row in &rows {
             let number: i64 = column(row, "lane_number")?;
@@ -285,7 +289,7 @@ impl Store {
              LEFT JOIN dictionaries d ON d.id = b.dictionary
              WHERE m.id = $1")
         .bind(id)
-        .optional(&self.db.readers)
+        .optional(&self.db.deliveries)
         .await?;
         row.map_or(Ok(None), |row| unpacked(&row))
     }
@@ -323,7 +327,7 @@ impl Store {
     /// When a lane that is not due at `now` is due next; none where there is none. It may be early: a
     /// message may have been canceled.
     pub async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        let row = sql(NEXT_DUE).bind(now.millis()).one(&self.db.readers).await?;
+        let row = sql(NEXT_DUE).bind(now.millis()).one(&self.db.deliveries).await?;
         Ok(column::<Option<i64>>(&row, "due")?.map(Timestamp::from_millis))
     }
 }

@@ -28,6 +28,8 @@ pub struct Database {
     /// One connection that reads the revision, and whether there is work for webhooks: a request that is to be
     /// authenticated never waits for long queries on `readers`.
     pub revisions: Single,
+    /// One connection that reads what deliveries need: what is due, and bodies. Each statement finds its rows by an index.
+    pub deliveries: Single,
     /// For lists: what an operator or an account looks through holds up nobody's send.
     pub pages: Connections,
     /// The newest migration that this program has for a database of this kind.
@@ -140,6 +142,7 @@ impl Database {
 
     pub async fn close(&self) {
         self.revisions.close().await;
+        self.deliveries.close().await;
         self.pages.close().await;
         self.readers.close().await;
         self.beside.close().await;

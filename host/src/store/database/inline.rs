@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, Statement, ToSql};
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -54,6 +55,9 @@ impl Inline {
             Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_timeout(LOCK_WAIT)?;
         connection.set_prepared_statement_cache_capacity(PREPARED);
+        // A plan does not depend on what is bound: SQLite would make the plan of some statements anew for each value that
+        // may be that of a partial index.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.execute_batch(pragmas)?;
         Ok(Self { connection: Arc::new(Mutex::new(Some(connection))), access })
     }

@@ -87,10 +87,12 @@ pub async fn open(url: &str, migrations: &Migrator) -> Result<Database, StoreErr
     let server =
         |connections, wait, settings| Server::new(&primary, &host, (connections, wait, settings));
     let of = |server, purpose| Connections::new(Pool::Postgres(server), purpose);
+    let readers = server(READERS, READ_WAIT, READS);
     Ok(Database {
         writer: Single::Writing(server(1, ALONE_WAIT, WRITES), Writers::Alone),
         beside: Single::Writing(server(BESIDE_WRITERS, BESIDE_WAIT, WRITES), Writers::Beside),
-        readers: of(server(READERS, READ_WAIT, READS), Purpose::Work),
+        deliveries: Single::Reading(readers.clone()),
+        readers: of(readers, Purpose::Work),
         revisions: Single::Reading(server(REVISION_READERS, READ_WAIT, READS)),
         pages: of(server(PAGE_READERS, PAGE_WAIT, LISTS), Purpose::Lists),
         migration: newest(migrations),

@@ -50,6 +50,7 @@ pub async fn open(file: &Path) -> Result<Database, StoreError> {
         |access, pragmas| Inline::open(file, access, pragmas).map_err(StoreError::during("open"));
     let writer = inline(Access::Write, WRITING)?;
     let revisions = inline(Access::Read, "")?;
+    let deliveries = inline(Access::Read, "")?;
     let options = options.read_only(true).create_if_missing(false);
     let pool = |connections| {
         SqlitePoolOptions::new()
@@ -65,6 +66,7 @@ pub async fn open(file: &Path) -> Result<Database, StoreError> {
         writer: Single::Inline(writer),
         readers: Connections::new(Pool::Sqlite(readers), Purpose::Work),
         revisions: Single::Inline(revisions),
+        deliveries: Single::Inline(deliveries),
         pages: Connections::new(Pool::Sqlite(pages), Purpose::Lists),
         migration: migrations::newest(&migrations::CURRENT),
     })
