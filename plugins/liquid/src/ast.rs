@@ -100,7 +100,9 @@ pub struct Path {
 }
 
 impl Path {
-    pub fn new(root: Root, segments: Vec<Segment>) -> Self {
+    pub fn new(root: Root, mut segments: Vec<Segment>) -> Self {
+        // Many compiled templates are kept in memory, and a list that grows by itself has room for four.
+        segments.shrink_to_fit();
         let is_own = matches!(&root, Root::Name(name) if &**name == "locale")
             && matches!(segments.first(), Some(Segment::Key(key) | Segment::Item(key))
                 if matches!(&**key, "lang" | "dir"));

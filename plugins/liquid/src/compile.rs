@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use crate::ast::{Block, Call, CallScope, Literal, Node, Primary, each_node};
+use crate::ast::{
+    Arm, Block, Call, CallScope, Condition, FilterCall, For, Literal, Node, Primary, each_node,
+};
 use crate::fault::Fault;
 use crate::messages::{self, Messages};
 use crate::mode::Mode;
@@ -111,9 +113,39 @@ impl Compiled {
     pub fn weight(&self) -> u32 {
         let derived = self.derived.iter().flat_map(|(a, b)| std::iter::once(a).chain(b));
         let units = self.parts.iter().map(|(_, it)| it).chain(&self.layout).chain(derived);
-        let bytes: usize =
-            units.chain(self.partials.units()).map(|it| it.source.len() * 5 + 512).sum();
-        u32::try_from(bytes + self.messages.weight() + 1024).unwrap_or(u32::MAX)
+        let units: usize = units.chain(self.partials.units()).map(held).sum();
+        let bytes = units + self.uses.len() * 128 + self.messages.weight() + 1024;
+        u32::try_from(bytes).unwrap_or(u32::MAX)
+    }
+}
+
+/// Estimated bytes that a unit holds: its source, and its nodes with what they own.
+fn held(unit: &Unit) -> usize {
+    let mut bytes = unit.source.len() + 512;
+    each_node(&unit.block, &mut |node| bytes += size_of::<Node>() + owned(node));
+    bytes
+}
+
+/// Without the nodes inside of it.
+fn owned(node: &Node) -> usize {
+    /// A path, its name, and its segments.
+    const PATH: usize = 64;
+    match node {
+        Node::Text(text) => text.len() + 8,
+        Node::Output(it) | Node::Assign { value: it, .. } => {
+            PATH + it.filters.len() * (size_of::<FilterCall>() + PATH)
+        }
+        Node::If { branches, .. } => branches.len() * (size_of::<(Condition, Block)>() + PATH),
+        Node::Case { arms, .. } => PATH + arms.len() * (size_of::<Arm>() + PATH),
+        Node::For(_) | Node::TableRow(_) => PATH + size_of::<For>(),
+        Node::Call(_) => PATH + size_of::<Call>(),
+        Node::Capture { .. }
+        | Node::Cycle { .. }
+        | Node::Increment(_)
+        | Node::Decrement(_)
+        | Node::IfChanged(_)
+        | Node::Break
+        | Node::Continue => PATH,
     }
 }
 

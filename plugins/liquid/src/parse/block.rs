@@ -29,6 +29,7 @@ pub fn whole(
         let message = format!("`{}` closes nothing here", end.name);
         parser.fault(Fault::new("unexpected_tag", place(end.at), message));
     }
+    out.shrink_to_fit();
     out
 }
 
@@ -124,6 +125,7 @@ impl<'s> Parser<'s, '_> {
             let message = format!("`{}` without its `end{}`", open.name, open.name);
             return Err(Fault::new("unclosed_tag", place(open.at), message));
         };
+        out.shrink_to_fit();
         Ok((out, end))
     }
 

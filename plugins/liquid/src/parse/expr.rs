@@ -134,6 +134,7 @@ impl<'s> Cursor<'s> {
         while self.mark("|") {
             filters.push(self.filter()?);
         }
+        filters.shrink_to_fit();
         Ok(Expr { value, filters })
     }
 

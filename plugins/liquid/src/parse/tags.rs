@@ -114,6 +114,7 @@ impl<'s> Parser<'s, '_> {
             head = end;
         }
         drop_blank(branches.iter_mut().map(|(_, it)| it).chain(otherwise.as_mut()));
+        branches.shrink_to_fit();
         Ok(Node::If { branches, otherwise })
     }
 
@@ -137,6 +138,7 @@ impl<'s> Parser<'s, '_> {
             }
         }
         drop_blank(arms.iter_mut().map(|it| &mut it.body));
+        arms.shrink_to_fit();
         Ok(Node::Case { subject: subject?, arms })
     }
 

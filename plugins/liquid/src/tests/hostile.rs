@@ -1,6 +1,6 @@
 //! Templates and data that mean harm are answered with diagnostics.
 
-use super::{codes, refused, template, text, with_partials};
+use super::{codes, compile, refused, template, text, with_partials};
 use crate::{Part, RenderError};
 
 #[test]
@@ -88,4 +88,13 @@ fn rounding_to_absurdly_many_places_has_a_result() {
     assert_eq!(text(&format!("{{{{ 15 | round: '-{most}' }}}}"), "{}"), "0");
     assert_eq!(text(&format!("{{{{ 15 | round: '{most}' }}}}"), "{}"), "15");
     assert_eq!(text("{{ 15.5 | round: '-9223372036854775808' }}", "{}"), "0");
+}
+
+/// An instance keeps compiled templates up to a sum of weights: a node takes more memory than the tag that it was.
+#[test]
+fn short_tags_weigh_more_than_text_of_their_length() {
+    let tags = "{% if a %}x{% endif %}".repeat(500);
+    let weight = |text: &str| compile(&template(&[(Part::Text, text)])).expect("compiles").weight();
+    assert!(weight(&tags) > 5 * weight(&"x".repeat(tags.len())) / 2);
+    assert!(weight(&tags) as usize > 500 * 2 * size_of::<crate::ast::Node>());
 }
