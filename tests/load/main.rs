@@ -148,7 +148,11 @@ async fn measure(args: &Args) -> io::Result<Value> {
     report["waxwing"]["firstStartMs"] = figures::millis(waxwing.first_start).into();
     report["waxwing"]["startMs"] = figures::millis(waxwing.start).into();
     report["waxwing"]["idleMemoryMb"] = figures::mebibytes(idle.resident_kib).into();
+    report["waxwing"]["idleMemoryWithoutFilesMb"] =
+        figures::mebibytes(idle.kib_without_files).into();
     report["waxwing"]["peakMemoryMb"] = figures::mebibytes(ours_at_peak.peak_kib).into();
+    report["waxwing"]["memoryWithoutFilesMb"] =
+        figures::mebibytes(ours_at_peak.kib_without_files).into();
     if let Some((swapper, _)) = &swapping {
         report["swapping"] = Summary::of(&swapped).to_json();
         report["swapping"]["swaps"] = swapper.count().into();

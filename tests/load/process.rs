@@ -14,6 +14,9 @@ const TICK: Duration = Duration::from_millis(10);
 pub struct Memory {
     /// In memory now.
     pub resident_kib: u64,
+    /// Of these, what is no page of a file: the kernel drops those of the program where memory is short, and how many
+    /// there are depends on how it read the file.
+    pub kib_without_files: u64,
     /// In memory at most, so far.
     pub peak_kib: u64,
 }
@@ -110,7 +113,11 @@ pub fn resident(roots: &[u32]) -> io::Result<Resident> {
 /// Memory of one process.
 pub fn memory(pid: u32) -> io::Result<Memory> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    Ok(Memory { resident_kib: number(&status, "VmRSS:"), peak_kib: number(&status, "VmHWM:") })
+    Ok(Memory {
+        resident_kib: number(&status, "VmRSS:"),
+        kib_without_files: number(&status, "RssAnon:"),
+        peak_kib: number(&status, "VmHWM:"),
+    })
 }
 
 /// The number of the line that begins with this name; 0 where there is none.
