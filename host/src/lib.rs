@@ -1,6 +1,7 @@
 #![doc = include_str!("../ARCHITECTURE.md")]
 
 // Lowest layer first; tests/tidy enforces it (ARCHITECTURE.md, Layers).
+pub mod behind_others;
 pub mod clock;
 pub mod hexadecimal;
 pub mod plural;

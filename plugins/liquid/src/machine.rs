@@ -19,7 +19,7 @@ use crate::mode::Mode;
 use crate::template::Undefined;
 use crate::unit::{Partials, Unit};
 use crate::value::{Object, Str, Value};
-use names::Names;
+use names::{Binding, Names};
 
 /// How many absent optional paths are reported.
 const MAX_MISSING: usize = 256;
@@ -67,14 +67,6 @@ enum Flow {
     Next,
     Break,
     Continue,
-}
-
-/// A name, its value, and the path in the data where that value comes from.
-#[derive(Debug, Clone)]
-struct Binding<'a> {
-    name: &'a str,
-    value: Value<'a>,
-    origin: Option<Rc<str>>,
 }
 
 /// The state of one render.

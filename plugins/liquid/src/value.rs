@@ -8,7 +8,7 @@ mod compare;
 mod object;
 
 pub use compare::{Incomparable, order};
-pub use object::{Key, is_same, last_word};
+pub use object::{is_same, last_word};
 
 /// A string that is a slice of the data or of the template, or was made while rendering.
 #[derive(Clone, Debug)]
@@ -37,6 +37,14 @@ pub enum Value<'a> {
     Range(i64, i64),
     /// `forloop` or `tablerowloop`.
     Loop(Rc<LoopState<'a>>),
+}
+
+/// A key of an object.
+#[derive(Clone, Debug)]
+pub struct Key<'a> {
+    /// Keys with different tags are different.
+    tag: u64,
+    text: Str<'a>,
 }
 
 /// Keys and values in the order of the data. Of duplicate keys the last value wins.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
+use crate::behind_others::let_others_run;
 use crate::clock::Clock;
 use crate::store::Store;
 use crate::store::records::Settlement;
@@ -34,6 +35,13 @@ impl SettlementWriter {
         let mut settled = Vec::new();
         if ended.recv_many(&mut settled, MAX_GROUP).await == 0 {
             return None;
+        }
+        // Attempts that have just ended are stored with these: each transaction writes and syncs some pages whatever is in it.
+        let_others_run().await;
+        while settled.len() < MAX_GROUP
+            && let Ok(further) = ended.try_recv()
+        {
+            settled.push(further);
         }
         self.settle(&settled).await;
         Some(settled)

@@ -7,15 +7,14 @@
 
 mod turns;
 
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::decide::{Rules, decide};
+use crate::behind_others::let_others_run;
 use crate::clock::{Clock, Timestamp};
 use crate::id::AccountId;
 use crate::store::records::{BodyOf, Job, JobItem, JobOutcome};
@@ -211,21 +210,6 @@ async fn commits(
             refused.clear();
         }
     }
-}
-
-/// Puts this task behind those that are ready now. `yield_now` would keep it from other threads until this one has
-/// nothing else to do.
-async fn let_others_run() {
-    let mut has_waited = false;
-    poll_fn(|context| {
-        if has_waited {
-            return Poll::Ready(());
-        }
-        has_waited = true;
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }
 
 /// The first sample is written at once; those that come soon after it share a transaction.

@@ -2,9 +2,16 @@
 
 use std::rc::Rc;
 
-use super::Binding;
 use crate::ast::{Path, Root, Segment};
 use crate::value::{Object, Value, is_same};
+
+/// A name, its value, and the path in the data where that value comes from.
+#[derive(Debug, Clone)]
+pub struct Binding<'a> {
+    pub name: &'a str,
+    pub value: Value<'a>,
+    pub origin: Option<Rc<str>>,
+}
 
 /// The data, and what hides it.
 pub struct Names<'a> {

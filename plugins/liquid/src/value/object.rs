@@ -2,18 +2,10 @@
 
 use std::ops::Deref;
 
-use super::{Object, Str, Value};
+use super::{Key, Object, Str, Value};
 
 /// Above this many keys a sorted index is cheaper than looking at each.
 const INDEX_FROM: usize = 32;
-
-/// A key of an object.
-#[derive(Clone, Debug)]
-pub struct Key<'a> {
-    /// Keys with different tags are different.
-    tag: u64,
-    text: Str<'a>,
-}
 
 impl<'a> Key<'a> {
     pub fn new(text: Str<'a>) -> Self {
