@@ -1,4 +1,4 @@
-//! Lets the tasks that are ready go first: what they bring is in the same transaction.
+//! A task that is about to begin a transaction lets those go first that are ready: what they bring is in that transaction.
 
 use std::future::poll_fn;
 use std::task::Poll;

@@ -79,7 +79,7 @@ impl Attempts {
     }
 
     async fn begin(&self, lease: &Lease, plan: Plan, permit: ConnectionPermit) -> Report {
-        let raw = match self.store.body(lease.message_id).await {
+        let raw = match self.store.body_to_deliver(lease.message_id).await {
             Ok(Some(raw)) => raw,
             Ok(None) => {
                 let words = "the stored body is missing or damaged";

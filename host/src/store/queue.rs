@@ -84,6 +84,11 @@ const NEXT_DUE: &str = "-- next_due
         UNION ALL
         SELECT min(due_at) FROM lanes INDEXED BY lanes_of_sandbox
         WHERE lane = 'sandbox' AND due_at > $1) AS next";
+const BODY: &str = "-- body
+    SELECT b.bytes, d.bytes AS dictionary
+    FROM messages m JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
+    LEFT JOIN dictionaries d ON d.id = b.dictionary
+    WHERE m.id = $1";
 const REMOVE_EMPTY_LANE: &str = "-- correct_lanes: empty
     DELETE FROM lanes
     WHERE lane = $1 AND account_id = $2
@@ -281,16 +286,15 @@ impl Store {
         Ok(leases)
     }
 
-    /// The RFC 5322 message of a lease; none when its stored body is missing or damaged.
+    /// The RFC 5322 message; none when its stored body is missing or damaged.
     pub async fn body(&self, id: MessageId) -> Result<Option<Vec<u8>>, StoreError> {
-        let row = sql("-- body
-             SELECT b.bytes, d.bytes AS dictionary
-             FROM messages m JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
-             LEFT JOIN dictionaries d ON d.id = b.dictionary
-             WHERE m.id = $1")
-        .bind(id)
-        .optional(&self.db.deliveries)
-        .await?;
+        let row = sql(BODY).bind(id).optional(&self.db.readers).await?;
+        row.map_or(Ok(None), |row| unpacked(&row))
+    }
+
+    /// As [`Store::body`], for a delivery: it is read on the thread that asks.
+    pub async fn body_to_deliver(&self, id: MessageId) -> Result<Option<Vec<u8>>, StoreError> {
+        let row = sql(BODY).bind(id).optional(&self.db.deliveries).await?;
         row.map_or(Ok(None), |row| unpacked(&row))
     }
 

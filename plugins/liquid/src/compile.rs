@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use crate::ast::{
-    Arm, Block, Call, CallScope, Condition, FilterCall, For, Literal, Node, Primary, each_node,
+    Arm, Block, Call, CallScope, Comparison, Condition, FilterCall, For, Literal, Node, Primary,
+    each_node,
 };
 use crate::fault::Fault;
 use crate::messages::{self, Messages};
@@ -128,24 +129,40 @@ fn held(unit: &Unit) -> usize {
 
 /// Without the nodes inside of it.
 fn owned(node: &Node) -> usize {
-    /// A path, its name, and its segments.
-    const PATH: usize = 64;
+    /// A value: a path, its name, and a segment or two.
+    const VALUE: usize = 64;
     match node {
         Node::Text(text) => text.len() + 8,
         Node::Output(it) | Node::Assign { value: it, .. } => {
-            PATH + it.filters.len() * (size_of::<FilterCall>() + PATH)
+            let filters = it.filters.iter();
+            VALUE
+                + filters
+                    .map(|it| {
+                        size_of::<FilterCall>() + (1 + it.args.len() + it.named.len()) * VALUE
+                    })
+                    .sum::<usize>()
         }
-        Node::If { branches, .. } => branches.len() * (size_of::<(Condition, Block)>() + PATH),
-        Node::Case { arms, .. } => PATH + arms.len() * (size_of::<Arm>() + PATH),
-        Node::For(_) | Node::TableRow(_) => PATH + size_of::<For>(),
-        Node::Call(_) => PATH + size_of::<Call>(),
+        Node::If { branches, .. } => branches
+            .iter()
+            .map(|(it, _)| {
+                size_of::<(Condition, Block)>()
+                    + VALUE
+                    + it.rest.len() * (size_of::<Comparison>() + 2 * VALUE)
+            })
+            .sum(),
+        Node::Case { arms, .. } => {
+            let values = |it: &Arm| it.values.as_ref().map_or(0, Vec::len) * 2 * VALUE;
+            VALUE + arms.iter().map(|it| size_of::<Arm>() + values(it)).sum::<usize>()
+        }
+        Node::Cycle { items, .. } => VALUE + items.len() * 2 * VALUE,
+        Node::For(_) | Node::TableRow(_) => VALUE + size_of::<For>(),
+        Node::Call(it) => VALUE + size_of::<Call>() + it.args.len() * 2 * VALUE,
         Node::Capture { .. }
-        | Node::Cycle { .. }
         | Node::Increment(_)
         | Node::Decrement(_)
         | Node::IfChanged(_)
         | Node::Break
-        | Node::Continue => PATH,
+        | Node::Continue => VALUE,
     }
 }
 

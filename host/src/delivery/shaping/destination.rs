@@ -139,15 +139,11 @@ impl Destinations {
         Ok(Slot { destination, health, permits, _permit: permit, _probe: probe })
     }
 
-    /// Free slots of a destination that had none; unlimited where it is not known yet. There are none before a third of all
-    /// is free: a lease is a transaction, and as long as messages wait for a connection nothing stands still.
+    /// Free slots of a destination; unlimited where it is not known yet.
     #[must_use]
     pub fn free_slots(&self, name: &str) -> usize {
         let shortened = self.shortened.load(Ordering::Relaxed).max(1);
-        lock(&self.known).get(name).map_or(usize::MAX, |it| {
-            let free = it.free_slots(shortened);
-            if free >= it.slots.most().div_ceil(shortened) / 3 { free } else { 0 }
-        })
+        lock(&self.known).get(name).map_or(usize::MAX, |it| it.free_slots(shortened))
     }
 
     /// Divides the slots of all destinations, so that slow ones leave attempts for others; 1
@@ -400,9 +396,9 @@ fn rate(limits: Limits) -> Option<Arc<DefaultDirectRateLimiter>> {
     limits.per_minute.map(|it| Arc::new(RateLimiter::direct(Quota::per_minute(it))))
 }
 
-/// Twice as many messages wait for a connection as there are connections.
+/// As many messages wait for a connection as there are connections.
 fn slots(limits: Limits) -> usize {
-    connections(limits).saturating_mul(3)
+    connections(limits).saturating_mul(2)
 }
 
 #[cfg(test)]

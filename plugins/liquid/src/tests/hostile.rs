@@ -97,4 +97,6 @@ fn short_tags_weigh_more_than_text_of_their_length() {
     let weight = |text: &str| compile(&template(&[(Part::Text, text)])).expect("compiles").weight();
     assert!(weight(&tags) > 5 * weight(&"x".repeat(tags.len())) / 2);
     assert!(weight(&tags) as usize > 500 * 2 * size_of::<crate::ast::Node>());
+    let long = format!("{{% if a{} %}}x{{% endif %}}", " or a".repeat(2_000));
+    assert!(weight(&long) as usize > 2_000 * size_of::<crate::ast::Comparison>());
 }

@@ -57,7 +57,7 @@ fn tag(key: &str) -> u64 {
     last_word(key.as_bytes()) ^ (key.len() as u64) << 56
 }
 
-/// The last eight bytes; all of a shorter text, some of them twice. No byte of it is another one but 0.
+/// The last eight bytes; all of a shorter text, some of them twice. Holds only bytes of the text, and zeros.
 pub fn last_word(text: &[u8]) -> u64 {
     if let Some(last) = text.last_chunk() {
         return u64::from_le_bytes(*last);
