@@ -1,11 +1,11 @@
 #![doc = include_str!("../ARCHITECTURE.md")]
 
 // Lowest layer first; tests/tidy enforces it (ARCHITECTURE.md, Layers).
-pub mod behind_others;
 pub mod clock;
 pub mod hexadecimal;
 pub mod plural;
 pub mod private_file;
+pub mod yielding;
 pub mod id;
 
 pub mod domain;

@@ -14,8 +14,8 @@ const TICK: Duration = Duration::from_millis(10);
 pub struct Memory {
     /// In memory now.
     pub resident_kib: u64,
-    /// Of these, what is no page of a file: the kernel drops those of the program where memory is short, and how many
-    /// there are depends on how it read the file.
+    /// Anonymous pages of `resident_kib`. The other pages are of files, nearly all of the program's own: the kernel can drop
+    /// these at any time, and their number depends on how the kernel read the file.
     pub kib_without_files: u64,
     /// In memory at most, so far.
     pub peak_kib: u64,

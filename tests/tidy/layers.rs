@@ -6,7 +6,7 @@ use crate::sources::{assert_no_violations, host, sources, workspace};
 /// The modules by rank, lowest first. A module may import those of lower ranks only; modules of one
 /// rank never see each other.
 const RANKS: [&[&str]; 14] = [
-    &["behind_others", "clock", "hexadecimal", "plural", "private_file"],
+    &["clock", "hexadecimal", "plural", "private_file", "yielding"],
     &["id"],
     &["domain", "fair_share", "nodes", "trace"],
     &["message"],

@@ -286,13 +286,13 @@ impl Store {
         Ok(leases)
     }
 
-    /// The RFC 5322 message; none when its stored body is missing or damaged.
+    /// The stored RFC 5322 message; none where its body is missing or damaged.
     pub async fn body(&self, id: MessageId) -> Result<Option<Vec<u8>>, StoreError> {
         let row = sql(BODY).bind(id).optional(&self.db.readers).await?;
         row.map_or(Ok(None), |row| unpacked(&row))
     }
 
-    /// As [`Store::body`], for a delivery: it is read on the thread that asks.
+    /// As [`Store::body`], for a delivery: with SQLite the body is read on the calling thread, without a hop to another one.
     pub async fn body_to_deliver(&self, id: MessageId) -> Result<Option<Vec<u8>>, StoreError> {
         let row = sql(BODY).bind(id).optional(&self.db.deliveries).await?;
         row.map_or(Ok(None), |row| unpacked(&row))

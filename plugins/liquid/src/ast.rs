@@ -101,7 +101,7 @@ pub struct Path {
 
 impl Path {
     pub fn new(root: Root, mut segments: Vec<Segment>) -> Self {
-        // Many compiled templates are kept in memory, and a list that grows by itself has room for four.
+        // Memory of compiled templates: a `Vec` that grows by `push` has room for four, and most paths have one segment.
         segments.shrink_to_fit();
         let is_own = matches!(&root, Root::Name(name) if &**name == "locale")
             && matches!(segments.first(), Some(Segment::Key(key) | Segment::Item(key))

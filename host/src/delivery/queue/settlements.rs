@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use crate::behind_others::let_others_run;
 use crate::clock::Clock;
 use crate::store::Store;
 use crate::store::records::Settlement;
+use crate::yielding::let_others_run;
 
 /// Outcomes of one transaction, at most.
 pub(super) const MAX_GROUP: usize = 256;
@@ -36,7 +36,7 @@ impl SettlementWriter {
         if ended.recv_many(&mut settled, MAX_GROUP).await == 0 {
             return None;
         }
-        // Attempts that have just ended are stored with these: each transaction writes and syncs some pages whatever is in it.
+        // Further outcomes join the same transaction: each transaction writes and syncs some pages, whatever is in it.
         let_others_run().await;
         while settled.len() < MAX_GROUP
             && let Ok(further) = ended.try_recv()

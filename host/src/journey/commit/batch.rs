@@ -14,11 +14,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::decide::{Rules, decide};
-use crate::behind_others::let_others_run;
 use crate::clock::{Clock, Timestamp};
 use crate::id::AccountId;
 use crate::store::records::{BodyOf, Job, JobItem, JobOutcome};
 use crate::store::{RefusalRecord, SampleRecord, Store, StoreError};
+use crate::yielding::let_others_run;
 use turns::{Jobs, Turns};
 
 /// Requests that may arrive while a transaction is written; further ones wait until they are taken up.

@@ -65,7 +65,7 @@ impl<W: World> Instance<W> {
         arm_at(&mut self.store, self.limits.call(), ctx.now_unix_ms, call);
     }
 
-    /// Measures the call that it is armed for.
+    /// The meter of the call that this instance is armed for.
     pub fn cpu(&self) -> CallMeter {
         let guest = self.store.data();
         let sum = match guest.purpose() {

@@ -28,7 +28,7 @@ pub struct CallTime(Arc<Spent>);
 struct Spent {
     /// In the polls that have ended.
     nanos: AtomicU64,
-    /// The thread's CPU time when the poll began that goes on; a poll stays on its thread.
+    /// The thread's CPU time at the begin of the current poll; a poll stays on its thread.
     since: AtomicU64,
 }
 
@@ -38,7 +38,7 @@ impl CallTime {
         self.0.nanos.store(0, Ordering::Relaxed);
     }
 
-    /// What the call has taken until now, from within it.
+    /// What the call has taken until now. Only code that runs inside the call may ask.
     pub fn look(&self) -> Duration {
         let since = self.0.since.load(Ordering::Relaxed);
         let spent = self.0.nanos.load(Ordering::Relaxed);
@@ -46,29 +46,19 @@ impl CallTime {
     }
 }
 
-/// Measures the calls of one instance.
+/// Measures the CPU time of one call of a plugin instance.
 #[derive(Debug)]
 pub struct CallMeter {
+    /// Of all calls of the plugin.
     pub sum: CpuTime,
+    /// Of this call, for its time limit.
     pub call: CallTime,
 }
 
 impl CallMeter {
-    /// Runs a call, gives it its ticks, and adds the CPU time that it takes.
+    /// Runs a call, gives the call its ticks, and adds the CPU time that the call takes.
     pub fn of<F: Future + Send>(self, call: F) -> impl Future<Output = F::Output> + Send {
         Measured { of: Box::pin(call), meter: self }
-    }
-
-    /// Answers what `poll` does. The clock is a system call, so it is read twice for all that is counted.
-    fn poll<T>(&self, poll: impl FnOnce() -> T) -> T {
-        let _running = self.sum.ticker.run();
-        let before = thread_cpu_nanos();
-        self.call.0.since.store(before, Ordering::Relaxed);
-        let polled = poll();
-        let took = thread_cpu_nanos().saturating_sub(before);
-        self.call.0.nanos.fetch_add(took, Ordering::Relaxed);
-        self.sum.add(took);
-        polled
     }
 }
 
@@ -117,8 +107,16 @@ impl<F: Future> Future for Measured<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let Self { of, meter } = &mut *self;
-        meter.poll(|| of.as_mut().poll(context))
+        let Self { of, meter: CallMeter { sum, call } } = &mut *self;
+        let _running = sum.ticker.run();
+        // Each reading of the thread's clock is a system call: these two serve the plugin's sum and the time limit.
+        let before = thread_cpu_nanos();
+        call.0.since.store(before, Ordering::Relaxed);
+        let polled = of.as_mut().poll(context);
+        let took = thread_cpu_nanos().saturating_sub(before);
+        call.0.nanos.fetch_add(took, Ordering::Relaxed);
+        sum.add(took);
+        polled
     }
 }
 

@@ -116,7 +116,7 @@ impl Guest {
         !self.is_out_of_time
     }
 
-    /// What its calls take.
+    /// The CPU time of the current call.
     pub fn time(&self) -> CallTime {
         self.time.clone()
     }

@@ -28,7 +28,8 @@ pub struct Database {
     /// One connection that reads the revision, and whether there is work for webhooks: a request that is to be
     /// authenticated never waits for long queries on `readers`.
     pub revisions: Single,
-    /// One connection that reads what deliveries need: what is due, and bodies. Each statement finds its rows by an index.
+    /// Reads of the delivery queue, and of the bodies of leased messages. Each statement finds its rows by an index, so that
+    /// to a file one connection on the thread that asks is enough.
     pub deliveries: Single,
     /// For lists: what an operator or an account looks through holds up nobody's send.
     pub pages: Connections,

@@ -55,8 +55,8 @@ impl Inline {
             Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_timeout(LOCK_WAIT)?;
         connection.set_prepared_statement_cache_capacity(PREPARED);
-        // A plan does not depend on what is bound: SQLite would make the plan of some statements anew for each value that
-        // may be that of a partial index.
+        // Query planner stability: without it SQLite prepares a statement anew for each bound value that might match the
+        // condition of a partial index.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.execute_batch(pragmas)?;
         Ok(Self { connection: Arc::new(Mutex::new(Some(connection))), access })

@@ -20,7 +20,7 @@ const PART_BYTES: usize = 4095;
 #[derive(Debug)]
 pub struct Lines<W> {
     to: W,
-    /// A file takes every line at once.
+    /// Whether this is a regular file: a write to a file never waits for a reader.
     is_file: bool,
     unread: Mutex<Unread>,
 }
@@ -40,8 +40,7 @@ impl<W: AsFd> Lines<W> {
         Self { to, is_file, unread: Mutex::default() }
     }
 
-    /// Whether something can be written without a wait. To a pipe that has lost its reader it can: the write says what is
-    /// wrong.
+    /// Whether a write would not wait. True for a pipe that has lost its reader, too: the write then fails and says why.
     fn has_room(&self, patience: Duration) -> bool {
         let patience = Timespec::try_from(patience).ok();
         let ready =
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_gets_every_line_and_nobody_is_asked_for_room() {
+    fn a_file_gets_every_line_whole() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let lines = Lines::to(file.reopen().expect("the file again"));
         let whole = format!("{}\n", "x".repeat(MUCH));

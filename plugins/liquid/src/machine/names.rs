@@ -16,9 +16,9 @@ pub struct Binding<'a> {
 /// The data, and what hides it.
 pub struct Names<'a> {
     pub data: Rc<Object<'a>>,
-    /// What `assign` and `capture` bound.
+    /// Variables that `assign` and `capture` have set.
     pub locals: Vec<Binding<'a>>,
-    /// What loops and calls bound, innermost last; they hide `locals`.
+    /// Variables of loops and of calls of partials, innermost last; they hide `locals`.
     pub scopes: Vec<Binding<'a>>,
     pub counters: Vec<(&'a str, i64)>,
 }
@@ -55,8 +55,8 @@ impl<'a> Names<'a> {
         self.counters.iter().find(|(it, _)| *it == name).map(|(_, it)| *it)
     }
 
-    /// The value at a path that goes from object to object by keys, as nearly all do: it is only looked at, and nothing
-    /// is copied on the way. None of any other path, and none where there is nothing.
+    /// Borrows the value at a path of which every segment is a key of an object, as in nearly all templates. Answers none for
+    /// any other path, and where the value is absent or nil.
     pub fn look(&self, path: &Path) -> Option<&Value<'a>> {
         let Root::Name(name) = &path.root else { return None };
         let mut value = match self.binding(name) {

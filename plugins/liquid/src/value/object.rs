@@ -52,7 +52,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// What tells most keys apart in one comparison: the last bytes, and the length.
+/// A number that differs for most different keys: made of the last bytes and the length.
 fn tag(key: &str) -> u64 {
     last_word(key.as_bytes()) ^ (key.len() as u64) << 56
 }

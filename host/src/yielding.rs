@@ -1,10 +1,10 @@
-//! A task that is about to begin a transaction lets those go first that are ready: what they bring is in that transaction.
+//! Yielding before a group commit: tasks that are ready add their work to the transaction that this task is about to begin.
 
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// Puts this task behind those that are ready now. `yield_now` would keep it from other threads until this one has
-/// nothing else to do.
+/// Puts this task at the end of the run queue, once. After `tokio::task::yield_now` no other thread could take the task
+/// before this thread had run out of work.
 pub async fn let_others_run() {
     let mut has_waited = false;
     poll_fn(|context| {
