@@ -160,7 +160,7 @@ impl Known {
                 self.check(&words[run..].join(" ").replace("{}", "acc_…"))
             }
             "npm" => check_npm(rest),
-            "waxwing-load" => parses(Path::new(env!("CARGO_BIN_EXE_waxwing-load")), line),
+            "waxwing-load" => parses_load(line),
             "cargo" => self.check_cargo(rest),
             script if script.contains('/') => check_script(script, rest),
             other if SHELL.contains(&other) => Ok(()),
@@ -266,6 +266,10 @@ fn selects(function: &str, filter: &str) -> bool {
     function.contains(filter)
 }
 
+fn parses_load(line: &str) -> Result<(), String> {
+    parses(Path::new(env!("CARGO_BIN_EXE_waxwing-load")), line)
+}
+
 /// Whether a program takes a line: it reads all of it up to `--help`, which it then obeys.
 fn parses(program: &Path, line: &str) -> Result<(), String> {
     let identifier = Regex::new(r"\b(acc|whk|key|msg|dec|evt)_…").expect("a pattern");
@@ -310,6 +314,10 @@ fn check_script(script: &str, arguments: &[&str]) -> Result<(), String> {
         "host/packaging/deb" | "host/packaging/root" if arguments.len() == 2 => Ok(()),
         "tests/load/allocations" | ".ci/run" | "host/packaging/static" if arguments.is_empty() => {
             Ok(())
+        }
+        "host/packaging/profiled" if arguments.is_empty() => {
+            let mut loads = text.lines().filter_map(|line| line.strip_prefix("load "));
+            loads.try_for_each(|load| parses_load(&format!("waxwing-load {load}")))
         }
         other => Err(format!("no test knows the arguments of {other}")),
     }

@@ -168,6 +168,7 @@ async fn commits(
 ) {
     let mut turns = Turns::default();
     let mut refused = Vec::new();
+    let mut was_alone = false;
     loop {
         if turns.is_empty() {
             tokio::select! {
@@ -184,12 +185,16 @@ async fn commits(
             }
         }
         // The scheduler runs this task right behind the one that wakes it. What else is ready goes first, and
-        // its sends are in this group: each transaction writes and syncs some pages whatever is in it.
-        let_others_run().await;
+        // its sends are in this group: each transaction writes and syncs some pages whatever is in it. Where nobody joined
+        // the last one, nobody is waited for, and no other thread is woken to run this task.
+        if !was_alone {
+            let_others_run().await;
+        }
         while let Ok(waiting) = jobs.try_recv() {
             turns.push(waiting);
         }
         let group = turns.next_group();
+        was_alone = group.len() == 1;
         if !group.is_empty() {
             metrics::histogram!("waxwing_commit_group_size").record(as_f64(group.len()));
             let due = first_due(&group, committing.clock.now());
