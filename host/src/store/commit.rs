@@ -135,10 +135,8 @@ impl Store {
         // Only a COMMIT to a server may stay without an answer, after which the messages tell whether it was done.
         let in_doubt = if tx.is_alone() { &[][..] } else { &verdict.accepted[..] };
         let messages = in_doubt.iter().map(|it| it.message.id).collect();
-        let is_one = verdict.accepted.len() == 1;
         let outcomes = outcomes(verdict);
-        let committed = if is_one { tx.commit_here().await } else { tx.commit().await };
-        match committed {
+        match tx.commit().await {
             Ok(()) => {}
             Err(error) if error.is_unknown() => {
                 return Ok(Ended::Unknown { messages, outcomes, error });

@@ -34,9 +34,6 @@ const MAX_SAMPLE_BYTES: usize = 256 << 10;
 const SMALL_MESSAGE_BYTES: usize = 16 << 10;
 /// Samples of a slot and an outcome that stay in the store.
 const SAMPLES_KEPT: u32 = 200;
-/// After so many transactions of one send in a row, the next one lets other tasks go first: on one core nobody else could
-/// ever join one that does not.
-const LOOK_FOR_COMPANY: u32 = 8;
 /// Each transaction for samples is one that sends do not get, so there are few.
 const SAMPLES_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -171,7 +168,6 @@ async fn commits(
 ) {
     let mut turns = Turns::default();
     let mut refused = Vec::new();
-    let mut alone = 0_u32;
     loop {
         if turns.is_empty() {
             tokio::select! {
@@ -188,16 +184,12 @@ async fn commits(
             }
         }
         // The scheduler runs this task right behind the one that wakes it. What else is ready goes first, and
-        // its sends are in this group: each transaction writes and syncs some pages whatever is in it. Where nobody joined
-        // the last one, nobody is let go first, and no other thread is woken to run this task.
-        if alone.is_multiple_of(LOOK_FOR_COMPANY) {
-            let_others_run().await;
-        }
+        // its sends are in this group: each transaction writes and syncs some pages whatever is in it.
+        let_others_run().await;
         while let Ok(waiting) = jobs.try_recv() {
             turns.push(waiting);
         }
         let group = turns.next_group();
-        alone = if group.len() == 1 { alone.wrapping_add(1) } else { 0 };
         if !group.is_empty() {
             metrics::histogram!("waxwing_commit_group_size").record(as_f64(group.len()));
             let due = first_due(&group, committing.clock.now());

@@ -234,21 +234,8 @@ impl Tx {
     }
 
     pub async fn commit(self) -> Result<(), StoreError> {
-        self.commit_by(Held::commit).await
-    }
-
-    /// Commits a short transaction: into a file on this thread, where the disk is quick. To give the thread's other tasks
-    /// to another thread pays where there are many of them.
-    pub async fn commit_here(self) -> Result<(), StoreError> {
-        self.commit_by(Held::commit_here).await
-    }
-
-    async fn commit_by(
-        self,
-        to_file: fn(Held) -> Result<(), DriverError>,
-    ) -> Result<(), StoreError> {
         match self.inner {
-            Inner::Writing(held) => to_file(held),
+            Inner::Writing(held) => held.commit(),
             Inner::Reading(tx) => tx.commit().await.map_err(DriverError::Pooled),
             Inner::Postgres(tx) => Box::pin(tx.commit()).await,
         }

@@ -4,8 +4,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
@@ -22,8 +21,6 @@ use crate::store::error::DriverError;
 const CONNECTION_WAIT: Duration = Duration::from_secs(30);
 /// How long it waits for another process that writes.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// A COMMIT that takes less may hold up its thread's other tasks: another thread that takes them over has to be woken.
-const QUICK_COMMIT: Duration = Duration::from_millis(2);
 /// Statements that stay prepared.
 const PREPARED: usize = 256;
 
@@ -32,8 +29,6 @@ const PREPARED: usize = 256;
 pub struct Inline {
     connection: Arc<Mutex<Option<Connection>>>,
     access: Access,
-    /// Whether the last COMMIT of [`Held::commit_here`] was quick.
-    is_quick: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +42,6 @@ pub enum Access {
 pub struct Held {
     connection: OwnedMutexGuard<Option<Connection>>,
     access: Access,
-    is_quick: Arc<AtomicBool>,
 }
 
 impl Inline {
@@ -65,14 +59,13 @@ impl Inline {
         // condition of a partial index.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.execute_batch(pragmas)?;
-        let connection = Arc::new(Mutex::new(Some(connection)));
-        Ok(Self { connection, access, is_quick: Arc::default() })
+        Ok(Self { connection: Arc::new(Mutex::new(Some(connection))), access })
     }
 
     pub async fn hold(&self) -> Result<Held, DriverError> {
         let lock = Arc::clone(&self.connection).lock_owned();
         let connection = timeout(CONNECTION_WAIT, lock).await.map_err(|_| DriverError::Waited)?;
-        Ok(Held { connection, access: self.access, is_quick: Arc::clone(&self.is_quick) })
+        Ok(Held { connection, access: self.access })
     }
 
     /// Closes the connection; further statements are refused.
@@ -110,20 +103,8 @@ impl Held {
 
     /// Commits, which waits for the disk.
     pub fn commit(self) -> Result<(), DriverError> {
-        waiting(|| self.write())
-    }
-
-    /// Commits without giving the thread's other tasks away, unless the disk was slow the last time.
-    pub fn commit_here(self) -> Result<(), DriverError> {
-        let begun = Instant::now();
-        let is_quick = self.is_quick.load(Ordering::Relaxed);
-        let written = if is_quick { self.write() } else { waiting(|| self.write()) };
-        self.is_quick.store(begun.elapsed() < QUICK_COMMIT, Ordering::Relaxed);
-        written
-    }
-
-    fn write(&self) -> Result<(), DriverError> {
-        self.within()?.prepare_cached("COMMIT")?.raw_execute()?;
+        let connection = self.within()?;
+        waiting(|| connection.prepare_cached("COMMIT")?.raw_execute())?;
         Ok(())
     }
 

@@ -54,34 +54,18 @@ async fn a_transaction_that_is_dropped_has_written_nothing() {
     assert_eq!(notes(&store).await, ["kept"]);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn a_short_transaction_is_kept_whether_or_not_the_disk_was_quick() {
-    let (store, directory) = store().await;
-    for name in ["first", "second", "third"] {
-        let mut tx = store.db.begin("short").await.expect("begins");
-        note(&mut tx, name).await.expect("written");
-        tx.commit_here().await.expect("commits");
-    }
-    store.close().await;
-    let again = Store::open(&directory.path().join("test.db")).await.expect("opens");
-    assert_eq!(notes(&again).await, ["first", "second", "third"]);
-}
-
 #[tokio::test]
 async fn nothing_is_written_behind_a_transaction_that_a_full_disk_rolled_back() {
     let (store, _directory) = store().await;
     let writer = &store.db.writer;
-    for is_short in [false, true] {
-        sql("PRAGMA max_page_count = 1").run(writer).await.expect("set to the present size");
-        let mut tx = store.db.begin("full").await.expect("begins");
-        note(&mut tx, "first").await.expect("fits");
-        let noise = sql("INSERT INTO upkeep (name, value) VALUES ('noise', hex(zeroblob($1)))");
-        assert!(noise.bind(1_000_000_i64).run(&mut tx).await.is_err(), "it does not fit");
-        assert!(note(&mut tx, "behind").await.is_err());
-        let committed = if is_short { tx.commit_here().await } else { tx.commit().await };
-        assert!(committed.is_err());
-        sql("PRAGMA max_page_count = 1000000").run(writer).await.expect("there is room again");
-    }
+    sql("PRAGMA max_page_count = 1").run(writer).await.expect("set to the present size");
+    let mut tx = store.db.begin("full").await.expect("begins");
+    note(&mut tx, "first").await.expect("fits");
+    let noise = sql("INSERT INTO upkeep (name, value) VALUES ('noise', hex(zeroblob($1)))");
+    assert!(noise.bind(1_000_000_i64).run(&mut tx).await.is_err(), "it does not fit");
+    assert!(note(&mut tx, "behind").await.is_err());
+    assert!(tx.commit().await.is_err());
+    sql("PRAGMA max_page_count = 1000000").run(writer).await.expect("there is room again");
     let mut tx = store.db.begin("again").await.expect("begins");
     note(&mut tx, "again").await.expect("fits");
     tx.commit().await.expect("commits");
