@@ -3,8 +3,8 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// Puts this task at the end of the run queue, once. After `tokio::task::yield_now` no other thread could take the task
-/// before this thread had run out of work.
+/// Puts the calling task at the end of the run queue, once, where another thread can take it. A task that calls
+/// `tokio::task::yield_now` instead stays with its thread until that thread has no other work.
 pub async fn let_others_run() {
     let mut has_waited = false;
     poll_fn(|context| {

@@ -316,7 +316,10 @@ fn check_script(script: &str, arguments: &[&str]) -> Result<(), String> {
             Ok(())
         }
         "host/packaging/profiled" if arguments.is_empty() => {
-            let mut loads = text.lines().filter_map(|line| line.strip_prefix("load "));
+            let mut loads = text.lines().filter_map(|line| line.strip_prefix("load ")).peekable();
+            if loads.peek().is_none() {
+                return Err("it drives no load".to_owned());
+            }
             loads.try_for_each(|load| parses_load(&format!("waxwing-load {load}")))
         }
         other => Err(format!("no test knows the arguments of {other}")),
