@@ -10,7 +10,7 @@ mod write;
 
 use std::collections::BTreeSet;
 
-use super::database::{inconsistent, sql};
+use super::database::{Size, inconsistent, sql};
 use super::identities::Added;
 use super::lock_rows::lock_accounts;
 use super::outcome::COMMIT_OUTCOME_WAIT;
@@ -135,8 +135,9 @@ impl Store {
         // Only a COMMIT to a server may stay without an answer, after which the messages tell whether it was done.
         let in_doubt = if tx.is_alone() { &[][..] } else { &verdict.accepted[..] };
         let messages = in_doubt.iter().map(|it| it.message.id).collect();
+        let size = size(&verdict.accepted);
         let outcomes = outcomes(verdict);
-        match tx.commit().await {
+        match tx.commit_sized(size).await {
             Ok(()) => {}
             Err(error) if error.is_unknown() => {
                 return Ok(Ended::Unknown { messages, outcomes, error });
@@ -154,6 +155,14 @@ const FOUND: &str = "-- commit: is it there
 
 fn outcomes(verdict: Verdict<'_>) -> Vec<JobOutcome> {
     verdict.jobs.into_iter().map(|it| it.outcome).collect()
+}
+
+/// How much a transaction has written for these messages.
+fn size(accepted: &[Accepted<'_>]) -> Size {
+    match accepted {
+        [one] if one.message.body.is_small() => Size::Small,
+        _ => Size::Any,
+    }
 }
 
 /// Whether the same messages are accepted, in the same states and at the same price.

@@ -20,6 +20,7 @@ pub(super) use connections::{Connections, Database, Tx};
 #[cfg(test)]
 pub(super) use connections::{On, Pool};
 pub(super) use convert::{bytes_in_use, convert, earlier_schema};
+pub(super) use inline::Size;
 pub(super) use migrations::needed;
 #[cfg(test)]
 pub(super) use migrations::{BASELINE, POSTGRES, migration};

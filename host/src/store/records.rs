@@ -29,6 +29,9 @@ pub use commit::{
 };
 pub use lease::{End, HeldBack, Interrupted, LeaseFacts, LeaseVerdict};
 
+/// A message up to that size costs a transaction what a small one costs.
+pub const SMALL_MESSAGE_BYTES: usize = 16 << 10;
+
 /// All that one request commits, in one transaction.
 #[derive(Debug, Clone)]
 pub struct Job {
@@ -146,6 +149,14 @@ impl BodyOf {
         match self {
             Self::Own(_) => message,
             Self::Message(other) => other,
+        }
+    }
+
+    /// Whether it costs a transaction what a small one costs.
+    pub(super) fn is_small(&self) -> bool {
+        match self {
+            Self::Own(body) => body.bytes.len() <= SMALL_MESSAGE_BYTES,
+            Self::Message(_) => true,
         }
     }
 }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::decide::{Rules, decide};
 use crate::clock::{Clock, Timestamp};
 use crate::id::AccountId;
-use crate::store::records::{BodyOf, Job, JobItem, JobOutcome};
+use crate::store::records::{BodyOf, Job, JobItem, JobOutcome, SMALL_MESSAGE_BYTES};
 use crate::store::{RefusalRecord, SampleRecord, Store, StoreError};
 use crate::yielding::let_others_run;
 use turns::{Jobs, Turns};
@@ -30,8 +30,9 @@ const MAX_WAITING_REFUSALS: usize = 4_096;
 /// Samples that may wait to be recorded, and the bytes of one; more are counted and dropped.
 const MAX_WAITING_SAMPLES: usize = 256;
 const MAX_SAMPLE_BYTES: usize = 256 << 10;
-/// A message up to that size costs a transaction what a small one costs.
-const SMALL_MESSAGE_BYTES: usize = 16 << 10;
+/// After so many groups of one in a row, the next group lets other tasks go first all the same: on one core nobody could ever
+/// join a group that does not.
+const LOOK_FOR_COMPANY: u32 = 8;
 /// Samples of a slot and an outcome that stay in the store.
 const SAMPLES_KEPT: u32 = 200;
 /// Each transaction for samples is one that sends do not get, so there are few.
@@ -168,7 +169,9 @@ async fn commits(
 ) {
     let mut turns = Turns::default();
     let mut refused = Vec::new();
+    let mut alone = 0_u32;
     loop {
+        let has_slept = turns.is_empty() && jobs.is_empty();
         if turns.is_empty() {
             tokio::select! {
                 biased;
@@ -184,12 +187,16 @@ async fn commits(
             }
         }
         // The scheduler runs this task right behind the one that wakes it. What else is ready goes first, and
-        // its sends are in this group: each transaction writes and syncs some pages whatever is in it.
-        let_others_run().await;
+        // its sends are in this group: each transaction writes and syncs some pages whatever is in it. A send that comes
+        // while nothing waits, after one that was alone, is taken to be alone, too: no other thread is woken for it.
+        if !has_slept || alone.is_multiple_of(LOOK_FOR_COMPANY) {
+            let_others_run().await;
+        }
         while let Ok(waiting) = jobs.try_recv() {
             turns.push(waiting);
         }
         let group = turns.next_group();
+        alone = if group.len() == 1 { alone.wrapping_add(1) } else { 0 };
         if !group.is_empty() {
             metrics::histogram!("waxwing_commit_group_size").record(as_f64(group.len()));
             let due = first_due(&group, committing.clock.now());

@@ -12,7 +12,7 @@ use wasmtime::EngineWeak;
 const TICK: Duration = Duration::from_millis(5);
 /// The pause between ticks while no guest is counted as running. The ticks go on, so that a guest which is missing in the
 /// count is stopped, too; they are few, because each tick wakes an idle core.
-const IDLE_TICK: Duration = Duration::from_secs(1);
+const IDLE_TICK: Duration = Duration::from_secs(2);
 
 /// Ticks for one engine. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -43,10 +43,9 @@ impl Ticker {
                 if !state.has_guests() {
                     thread::park_timeout(IDLE_TICK);
                 }
-                // Behind the pause, so that the first tick of a guest comes no sooner than the others.
-                if state.has_guests() {
-                    thread::sleep(TICK);
-                }
+                // Behind the pause, so that the first tick of a guest comes no sooner than the others; also for a guest that has
+                // ended already: while this thread sleeps, further guests need not wake it.
+                thread::sleep(TICK);
             }
         };
         let handle = thread::Builder::new().name("plugin-ticker".to_owned()).spawn(tick)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqliteSynchronous};
 use sqlx::{Sqlite as Driver, Transaction};
 
-use super::inline::{Held, Inline};
+use super::inline::{Held, Inline, Size};
 use super::postgres::pool::Server;
 use super::postgres::{run, sqlstate, tx};
 use super::purpose::Purpose;
@@ -234,8 +234,12 @@ impl Tx {
     }
 
     pub async fn commit(self) -> Result<(), StoreError> {
+        self.commit_sized(Size::Any).await
+    }
+
+    pub async fn commit_sized(self, size: Size) -> Result<(), StoreError> {
         match self.inner {
-            Inner::Writing(held) => held.commit(),
+            Inner::Writing(held) => held.commit(size),
             Inner::Reading(tx) => tx.commit().await.map_err(DriverError::Pooled),
             Inner::Postgres(tx) => Box::pin(tx.commit()).await,
         }

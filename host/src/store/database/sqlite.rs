@@ -30,7 +30,6 @@ const STEPS_BETWEEN_CHECKS: i32 = 1_000;
 const WRITING: &str = "PRAGMA foreign_keys = ON;
     PRAGMA synchronous = FULL;
     PRAGMA journal_size_limit = 67108864;
-    PRAGMA wal_autocheckpoint = 4000;
     PRAGMA temp_store = MEMORY;";
 
 /// Opens the file, and makes it where it is missing. Refuses a file of an earlier version: a command may be opening the file

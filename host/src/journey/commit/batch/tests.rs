@@ -1,4 +1,7 @@
-//! Samples: recorded soon, dropped where they are too many, and never waited for.
+//! Groups of sends. Samples: recorded soon, dropped where they are too many, and never waited for.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio_util::sync::CancellationToken;
@@ -8,6 +11,7 @@ use crate::account::key::Mode;
 use crate::clock::{Clock, Timestamp};
 use crate::id::{AccountId, DecisionId, KeyId};
 use crate::store::records::{Acceptance, Job, JobOutcome};
+use crate::store::test_data::{job, new_message};
 use crate::store::{SampleOutcome, SampleRecord, Store};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -40,6 +44,40 @@ async fn samples_that_wait_at_the_end_are_recorded_as_many_as_are_kept() {
     let clock = Clock::manual(NOW);
     queue.keeping_samples(4).run(store.clone(), clock, |_| {}, stop).await;
     assert_eq!(store.samples("plan", None, 100).await.expect("readable").len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn sends_share_transactions_again_after_one_that_was_alone_for_long() {
+    const SENDERS: usize = 16;
+    const SENDS: usize = 50;
+    let (store, _directory) = store().await;
+    let (committer, queue) = channel();
+    let groups = Arc::new(AtomicUsize::new(0));
+    let (counting, stop) = (Arc::clone(&groups), CancellationToken::new());
+    let count = move |_| {
+        counting.fetch_add(1, Ordering::Relaxed);
+    };
+    let running = queue.run(store, Clock::manual(NOW), count, stop.clone());
+    let running = tokio::spawn(running);
+    let send = |sends| {
+        let committer = committer.clone();
+        tokio::spawn(async move {
+            for _ in 0..sends {
+                let stale = job(-1, AccountId::new(NOW), vec![new_message(NOW)], NOW);
+                let outcome = committer.commit(stale).await;
+                assert!(matches!(outcome, Ok(JobOutcome::Stale)), "{outcome:?}");
+            }
+        })
+    };
+    send(SENDS).await.expect("all are answered");
+    assert_eq!(groups.swap(0, Ordering::Relaxed), SENDS, "alone, each has a transaction");
+    for sender in (0..SENDERS).map(|_| send(SENDS)).collect::<Vec<_>>() {
+        sender.await.expect("all are answered");
+    }
+    stop.cancel();
+    running.await.expect("it ends");
+    let groups = groups.load(Ordering::Relaxed);
+    assert!(groups < SENDERS * SENDS / 4, "{groups} transactions for {} sends", SENDERS * SENDS);
 }
 
 #[tokio::test]

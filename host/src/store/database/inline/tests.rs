@@ -1,6 +1,7 @@
 use tempfile::TempDir;
 
 use super::super::{Tx, column, inserts, sql};
+use super::{CHECKPOINT_PAGES, QUICK_IN_A_ROW, Size};
 use crate::clock::Timestamp;
 use crate::store::database::args;
 use crate::store::{Store, StoreError};
@@ -54,18 +55,55 @@ async fn a_transaction_that_is_dropped_has_written_nothing() {
     assert_eq!(notes(&store).await, ["kept"]);
 }
 
+/// Lets the next transaction find that so many COMMITs before it were quick.
+async fn after_quick_commits(store: &Store, count: u32) {
+    let mut held = store.db.writer.hold().await.expect("free");
+    held.open.as_mut().expect("open").quick_commits = count;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_small_transaction_is_kept_whether_or_not_the_disk_was_quick() {
+    let (store, directory) = store().await;
+    for (name, quick) in [("first", 0), ("second", QUICK_IN_A_ROW)] {
+        after_quick_commits(&store, quick).await;
+        let mut tx = store.db.begin("small").await.expect("begins");
+        note(&mut tx, name).await.expect("written");
+        tx.commit_sized(Size::Small).await.expect("commits");
+    }
+    store.close().await;
+    let again = Store::open(&directory.path().join("test.db")).await.expect("opens");
+    assert_eq!(notes(&again).await, ["first", "second"]);
+}
+
+#[tokio::test]
+async fn a_log_that_is_long_is_written_into_the_file() {
+    let (store, directory) = store().await;
+    let length = || std::fs::metadata(directory.path().join("test.db")).expect("it is there").len();
+    let before = length();
+    let octets = i64::from(CHECKPOINT_PAGES) * 4096;
+    let mut tx = store.db.begin("long").await.expect("begins");
+    let noise = sql("INSERT INTO upkeep (name, value) VALUES ('noise', hex(zeroblob($1 / 2)))");
+    noise.bind(octets).run(&mut tx).await.expect("written");
+    assert_eq!(length(), before, "it is in the log alone");
+    tx.commit().await.expect("commits");
+    assert!(length() - before >= u64::try_from(octets).expect("positive"), "{before} {}", length());
+}
+
 #[tokio::test]
 async fn nothing_is_written_behind_a_transaction_that_a_full_disk_rolled_back() {
     let (store, _directory) = store().await;
     let writer = &store.db.writer;
-    sql("PRAGMA max_page_count = 1").run(writer).await.expect("set to the present size");
-    let mut tx = store.db.begin("full").await.expect("begins");
-    note(&mut tx, "first").await.expect("fits");
-    let noise = sql("INSERT INTO upkeep (name, value) VALUES ('noise', hex(zeroblob($1)))");
-    assert!(noise.bind(1_000_000_i64).run(&mut tx).await.is_err(), "it does not fit");
-    assert!(note(&mut tx, "behind").await.is_err());
-    assert!(tx.commit().await.is_err());
-    sql("PRAGMA max_page_count = 1000000").run(writer).await.expect("there is room again");
+    for quick in [0, QUICK_IN_A_ROW] {
+        after_quick_commits(&store, quick).await;
+        sql("PRAGMA max_page_count = 1").run(writer).await.expect("set to the present size");
+        let mut tx = store.db.begin("full").await.expect("begins");
+        note(&mut tx, "first").await.expect("fits");
+        let noise = sql("INSERT INTO upkeep (name, value) VALUES ('noise', hex(zeroblob($1)))");
+        assert!(noise.bind(1_000_000_i64).run(&mut tx).await.is_err(), "it does not fit");
+        assert!(note(&mut tx, "behind").await.is_err());
+        assert!(tx.commit_sized(Size::Small).await.is_err());
+        sql("PRAGMA max_page_count = 1000000").run(writer).await.expect("there is room again");
+    }
     let mut tx = store.db.begin("again").await.expect("begins");
     note(&mut tx, "again").await.expect("fits");
     tx.commit().await.expect("commits");
