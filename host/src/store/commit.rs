@@ -135,7 +135,7 @@ impl Store {
         // Only a COMMIT to a server may stay without an answer, after which the messages tell whether it was done.
         let in_doubt = if tx.is_alone() { &[][..] } else { &verdict.accepted[..] };
         let messages = in_doubt.iter().map(|it| it.message.id).collect();
-        let size = size(&verdict.accepted);
+        let size = size(jobs, &verdict.accepted);
         let outcomes = outcomes(verdict);
         match tx.commit_sized(size).await {
             Ok(()) => {}
@@ -157,10 +157,10 @@ fn outcomes(verdict: Verdict<'_>) -> Vec<JobOutcome> {
     verdict.jobs.into_iter().map(|it| it.outcome).collect()
 }
 
-/// How much a transaction has written for these messages.
-fn size(accepted: &[Accepted<'_>]) -> Size {
-    match accepted {
-        [one] if one.message.body.is_small() => Size::Small,
+/// How much a transaction has written.
+fn size(jobs: &[Job], accepted: &[Accepted<'_>]) -> Size {
+    match (jobs, accepted) {
+        ([job], [one]) if job.items.len() == 1 && one.message.body.cost() == 1 => Size::Small,
         _ => Size::Any,
     }
 }

@@ -29,8 +29,8 @@ pub use commit::{
 };
 pub use lease::{End, HeldBack, Interrupted, LeaseFacts, LeaseVerdict};
 
-/// A message up to that size costs a transaction what a small one costs.
-pub const SMALL_MESSAGE_BYTES: usize = 16 << 10;
+/// A body up to that size costs a transaction what a small one costs.
+const SMALL_BODY_BYTES: usize = 16 << 10;
 
 /// All that one request commits, in one transaction.
 #[derive(Debug, Clone)]
@@ -152,11 +152,12 @@ impl BodyOf {
         }
     }
 
-    /// Whether it costs a transaction what a small one costs.
-    pub(super) fn is_small(&self) -> bool {
+    /// What a message with it costs a transaction, in messages with a small one.
+    #[must_use]
+    pub fn cost(&self) -> usize {
         match self {
-            Self::Own(body) => body.bytes.len() <= SMALL_MESSAGE_BYTES,
-            Self::Message(_) => true,
+            Self::Own(body) => body.bytes.len().div_ceil(SMALL_BODY_BYTES).max(1),
+            Self::Message(_) => 1,
         }
     }
 }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::decide::{Rules, decide};
 use crate::clock::{Clock, Timestamp};
 use crate::id::AccountId;
-use crate::store::records::{BodyOf, Job, JobItem, JobOutcome, SMALL_MESSAGE_BYTES};
+use crate::store::records::{Job, JobItem, JobOutcome};
 use crate::store::{RefusalRecord, SampleRecord, Store, StoreError};
 use crate::yielding::let_others_run;
 use turns::{Jobs, Turns};
@@ -171,7 +171,7 @@ async fn commits(
     let mut refused = Vec::new();
     let mut alone = 0_u32;
     loop {
-        let has_slept = turns.is_empty() && jobs.is_empty();
+        let none_waits = turns.is_empty() && jobs.is_empty();
         if turns.is_empty() {
             tokio::select! {
                 biased;
@@ -189,7 +189,7 @@ async fn commits(
         // The scheduler runs this task right behind the one that wakes it. What else is ready goes first, and
         // its sends are in this group: each transaction writes and syncs some pages whatever is in it. A send that comes
         // while nothing waits, after one that was alone, is taken to be alone, too: no other thread is woken for it.
-        if !has_slept || alone.is_multiple_of(LOOK_FOR_COMPANY) {
+        if !none_waits || alone.is_multiple_of(LOOK_FOR_COMPANY) {
             let_others_run().await;
         }
         while let Ok(waiting) = jobs.try_recv() {
@@ -315,13 +315,10 @@ fn first_due(group: &[Waiting], now: Timestamp) -> Option<Timestamp> {
     due.min()
 }
 
-/// What a message costs a transaction, in messages of up to 16 KiB.
+/// What an item costs a transaction, in small messages.
 fn cost(item: &JobItem) -> usize {
     match item {
-        JobItem::Message(message) => match &message.body {
-            BodyOf::Own(body) => 1 + body.bytes().len() / SMALL_MESSAGE_BYTES,
-            BodyOf::Message(_) => 1,
-        },
+        JobItem::Message(message) => message.body.cost(),
         JobItem::Refused(_) => 0,
     }
 }

@@ -43,8 +43,7 @@ impl Ticker {
                 if !state.has_guests() {
                     thread::park_timeout(IDLE_TICK);
                 }
-                // Behind the pause, so that the first tick of a guest comes no sooner than the others; also for a guest that has
-                // ended already: while this thread sleeps, further guests need not wake it.
+                // A guest that wakes this thread has a whole tick first; one that begins while it sleeps need not wake it.
                 thread::sleep(TICK);
             }
         };

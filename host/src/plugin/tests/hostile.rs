@@ -1,5 +1,7 @@
 //! Templates that loop, grow or flood, in the built-in renderer; and files that are no plugins.
 
+use std::time::Duration;
+
 use super::fixture::candidate;
 use super::{plugins, render, still_renders};
 use crate::plugin::Plugins;
@@ -19,11 +21,22 @@ fn failure(result: Result<Result<Vec<Body>, Unrendered>, CallFailure>) -> CallFa
     }
 }
 
+/// CPU time of this thread, on which the guests of a test run.
+fn thread_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).expect("it counts from the thread's begin")
+}
+
 #[tokio::test]
 async fn an_endless_loop_is_stopped_and_names_its_setting() {
     let plugins = plugins(Limits::default()).await;
     let endless = "{% for a in (1..1000000) %}{% for b in (1..1000000) %}{% endfor %}{% endfor %}";
+    // No guest has run for a while, and the ticker sleeps.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let before = thread_cpu();
     let failure = failure(render(&plugins, endless, r#"{"name":"Ada"}"#).await);
+    let took = thread_cpu().saturating_sub(before);
+    assert!(took < Duration::from_secs(1), "it was stopped by a tick of its own, after {took:?}");
     assert!(matches!(failure, CallFailure::Time { .. }), "{failure}");
     let text = failure.to_string();
     assert!(text.contains("plugins.limits.renderer.call_ms is 100 ms"), "{text}");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqliteSynchronous};
 use sqlx::{Sqlite as Driver, Transaction};
 
-use super::inline::{Held, Inline, Size};
+use super::inline::{CHECKPOINT_PAGES, Held, Inline, Size};
 use super::postgres::pool::Server;
 use super::postgres::{run, sqlstate, tx};
 use super::purpose::Purpose;
@@ -318,7 +318,7 @@ pub fn options(file: &Path) -> SqliteConnectOptions {
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(10))
         .pragma("journal_size_limit", "67108864")
-        .pragma("wal_autocheckpoint", "4000")
+        .pragma("wal_autocheckpoint", CHECKPOINT_PAGES.to_string())
         .statement_cache_capacity(256)
 }
 

@@ -1,9 +1,11 @@
 //! A connection whose statements run on the thread that asks for them: no other thread is woken and none is waited
 //! for. Where a statement may wait for the disk or for another process, the runtime gives the thread's other
-//! work to another one.
+//! work to another one; a small COMMIT keeps the thread while the disk is quick (decision 0034).
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
@@ -24,12 +26,21 @@ const CONNECTION_WAIT: Duration = Duration::from_secs(30);
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// Statements that stay prepared.
 const PREPARED: usize = 256;
-/// A COMMIT that takes less may hold up the other tasks of its thread: to wake another thread for them takes about as long.
-const QUICK_COMMIT: Duration = Duration::from_millis(2);
-/// After so many quick COMMITs in a row the disk counts as quick.
-const QUICK_IN_A_ROW: u32 = 8;
-/// Pages of the write-ahead log from which on it is written into the file.
-const CHECKPOINT_PAGES: i32 = 4_000;
+/// A COMMIT that takes longer counts as holding up the other tasks of a thread that it keeps.
+const QUICK_COMMIT: Duration = Duration::from_millis(1);
+/// COMMITs may hold up other tasks in one part of so many of the time,
+const PAYBACK: u32 = 50;
+/// and for 20 ms at a stretch: what takes this time to pay back.
+const CREDIT: Duration = Duration::from_secs(1);
+/// Pages of the write-ahead log from which on it is copied into the file.
+pub const CHECKPOINT_PAGES: i32 = 4_000;
+
+thread_local! {
+    /// Whether the log was copied during the COMMIT of this thread. SQLite calls the hook with nothing else of ours.
+    static HAS_CHECKPOINTED: Cell<bool> = const { Cell::new(false) };
+}
+/// Whether the last checkpoint failed: one line tells of many failures in a row.
+static CHECKPOINT_FAILS: AtomicBool = AtomicBool::new(false);
 
 /// One connection. Cheap to clone; whoever holds it is alone.
 #[derive(Debug, Clone)]
@@ -41,8 +52,8 @@ pub struct Inline {
 #[derive(Debug)]
 struct Open {
     connection: Connection,
-    /// How many of the last COMMITs in a row were quick.
-    quick_commits: u32,
+    /// When the time is paid back for which COMMITs have held up other tasks.
+    paid_back_at: Instant,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -81,12 +92,14 @@ impl Inline {
         // condition of a partial index.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.execute_batch(pragmas)?;
-        // In the place of SQLite's own checkpoint, which would run on the thread of a COMMIT that is not given away.
-        connection.wal_hook(Some(|log, pages| {
-            checkpoint(log, pages);
-            Ok(())
-        }));
-        let open = Open { connection, quick_commits: 0 };
+        if let Access::Write = access {
+            // In the place of SQLite's own checkpoint, which would hold up the other tasks of a thread that a COMMIT keeps.
+            connection.wal_hook(Some(|log, pages| {
+                checkpoint(log, pages);
+                Ok(())
+            }));
+        }
+        let open = Open { connection, paid_back_at: Instant::now() };
         Ok(Self { open: Arc::new(Mutex::new(Some(open))), access })
     }
 
@@ -131,22 +144,28 @@ impl Held {
 
     /// Commits, which waits for the disk. Where the disk is quick, a small transaction keeps its thread meanwhile.
     pub fn commit(mut self, size: Size) -> Result<(), DriverError> {
-        let begun = Instant::now();
         let commit = || -> Result<(), DriverError> {
             self.within()?.prepare_cached("COMMIT")?.raw_execute()?;
             Ok(())
         };
-        let keeps_thread = size == Size::Small && self.has_quick_disk();
-        let committed = if keeps_thread { commit() } else { waiting(commit) };
-        let is_quick = committed.is_ok() && begun.elapsed() < QUICK_COMMIT;
-        if let Some(open) = self.open.as_mut() {
-            open.quick_commits = if is_quick { open.quick_commits.saturating_add(1) } else { 0 };
+        HAS_CHECKPOINTED.set(false);
+        let begun = Instant::now();
+        if size == Size::Any {
+            return waiting(commit);
+        }
+        let owed = self.open.as_ref().map(|it| it.paid_back_at.saturating_duration_since(begun));
+        if owed.is_none_or(|time| time > CREDIT) {
+            return waiting(commit);
+        }
+        let committed = commit();
+        let late = begun.elapsed().saturating_sub(QUICK_COMMIT);
+        // A checkpoint has given the thread away.
+        if !HAS_CHECKPOINTED.get()
+            && let Some(open) = self.open.as_mut()
+        {
+            open.paid_back_at = open.paid_back_at.max(begun) + late * PAYBACK;
         }
         committed
-    }
-
-    fn has_quick_disk(&self) -> bool {
-        self.open.as_ref().is_some_and(|it| it.quick_commits >= QUICK_IN_A_ROW)
     }
 
     /// The connection inside of a transaction. After a full disk or an I/O error SQLite has rolled it back by
@@ -179,16 +198,21 @@ impl Drop for Held {
     }
 }
 
-/// Writes the log into the file once it is long. The COMMIT before it is durable already, so that an error is none of its
-/// own.
+/// Copies the log into the file once it is long. The COMMIT before it is durable already, so that a failure is none of its
+/// own: the next COMMIT tries again.
 fn checkpoint(log: &Wal, pages: i32) {
     if pages < CHECKPOINT_PAGES {
         return;
     }
-    if let Err(error) = waiting(|| log.checkpoint())
-        && error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy)
-    {
-        tracing::warn!(%error, "cannot write the log of the database into its file; the next commit tries again");
+    HAS_CHECKPOINTED.set(true);
+    match waiting(|| log.checkpoint()) {
+        Ok(()) => CHECKPOINT_FAILS.store(false, Ordering::Relaxed),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {}
+        Err(error) => {
+            if !CHECKPOINT_FAILS.swap(true, Ordering::Relaxed) {
+                tracing::warn!(%error, "cannot copy the log of the database into its file; trying again at each commit, the log grows");
+            }
+        }
     }
 }
 

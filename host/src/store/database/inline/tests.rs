@@ -1,7 +1,11 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
 use tempfile::TempDir;
 
 use super::super::{Tx, column, inserts, sql};
-use super::{CHECKPOINT_PAGES, QUICK_IN_A_ROW, Size};
+use super::{CHECKPOINT_PAGES, CREDIT, Size};
 use crate::clock::Timestamp;
 use crate::store::database::args;
 use crate::store::{Store, StoreError};
@@ -55,58 +59,81 @@ async fn a_transaction_that_is_dropped_has_written_nothing() {
     assert_eq!(notes(&store).await, ["kept"]);
 }
 
-/// Lets the next transaction find that so many COMMITs before it were quick.
-async fn after_quick_commits(store: &Store, count: u32) {
-    let mut held = store.db.writer.hold().await.expect("free");
-    held.open.as_mut().expect("open").quick_commits = count;
+/// Commits on the only worker of a runtime; answers whether another task went on meanwhile.
+async fn gives_its_thread_away(store: &Store, size: Size) -> bool {
+    let (others, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (looked_at, told) = (Arc::clone(&others), Arc::clone(&seen));
+    let slow_disk = move || {
+        let begun = Instant::now();
+        while !looked_at.load(Ordering::SeqCst) && begun.elapsed() < Duration::from_millis(200) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        told.store(looked_at.load(Ordering::SeqCst), Ordering::SeqCst);
+        false
+    };
+    let held = store.db.writer.hold().await.expect("free");
+    held.connection().expect("open").commit_hook(Some(slow_disk)).expect("set");
+    drop(held);
+    // The task may be on a thread that has given its work away.
+    tokio::task::yield_now().await;
+    let other = tokio::spawn(async move { others.store(true, Ordering::SeqCst) });
+    let mut tx = store.db.begin("slow").await.expect("begins");
+    sql("DELETE FROM upkeep").run(&mut tx).await.expect("written");
+    note(&mut tx, if size == Size::Any { "any" } else { "small" }).await.expect("written");
+    tx.commit_sized(size).await.expect("commits");
+    other.await.expect("it ends");
+    seen.load(Ordering::SeqCst)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn a_small_transaction_is_kept_whether_or_not_the_disk_was_quick() {
-    let (store, directory) = store().await;
-    for (name, quick) in [("first", 0), ("second", QUICK_IN_A_ROW)] {
-        after_quick_commits(&store, quick).await;
-        let mut tx = store.db.begin("small").await.expect("begins");
-        note(&mut tx, name).await.expect("written");
-        tx.commit_sized(Size::Small).await.expect("commits");
-    }
-    store.close().await;
-    let again = Store::open(&directory.path().join("test.db")).await.expect("opens");
-    assert_eq!(notes(&again).await, ["first", "second"]);
+async fn a_small_commit_keeps_its_thread_while_the_disk_is_quick() {
+    let (store, _directory) = store().await;
+    let on_a_worker = tokio::spawn(async move {
+        assert!(gives_its_thread_away(&store, Size::Any).await);
+        assert!(!gives_its_thread_away(&store, Size::Small).await);
+        assert!(gives_its_thread_away(&store, Size::Small).await, "the last one was slow");
+        let mut held = store.db.writer.hold().await.expect("free");
+        held.open.as_mut().expect("open").paid_back_at = Instant::now() + CREDIT;
+        drop(held);
+        assert!(!gives_its_thread_away(&store, Size::Small).await, "enough is paid back");
+    });
+    on_a_worker.await.expect("it ends");
 }
 
 #[tokio::test]
-async fn a_log_that_is_long_is_written_into_the_file() {
+async fn a_log_is_copied_into_the_file_once_it_is_long() {
     let (store, directory) = store().await;
     let length = || std::fs::metadata(directory.path().join("test.db")).expect("it is there").len();
+    let add = async |name, pages: i32| {
+        let mut tx = store.db.begin("long").await.expect("begins");
+        let noise = sql("INSERT INTO upkeep (name, value) VALUES ($1, hex(zeroblob($2)))");
+        noise.bind(name).bind(i64::from(pages) * 4096 / 2).run(&mut tx).await.expect("written");
+        tx.commit().await.expect("commits");
+    };
     let before = length();
-    let octets = i64::from(CHECKPOINT_PAGES) * 4096;
-    let mut tx = store.db.begin("long").await.expect("begins");
-    let noise = sql("INSERT INTO upkeep (name, value) VALUES ('noise', hex(zeroblob($1 / 2)))");
-    noise.bind(octets).run(&mut tx).await.expect("written");
+    add("one half", CHECKPOINT_PAGES / 2).await;
     assert_eq!(length(), before, "it is in the log alone");
-    tx.commit().await.expect("commits");
-    assert!(length() - before >= u64::try_from(octets).expect("positive"), "{before} {}", length());
+    add("the other half", CHECKPOINT_PAGES / 2).await;
+    assert!(length() > before + 4096 * 3_900, "{before} and {} octets", length());
 }
 
 #[tokio::test]
 async fn nothing_is_written_behind_a_transaction_that_a_full_disk_rolled_back() {
     let (store, _directory) = store().await;
     let writer = &store.db.writer;
-    for quick in [0, QUICK_IN_A_ROW] {
-        after_quick_commits(&store, quick).await;
+    for size in [Size::Any, Size::Small] {
         sql("PRAGMA max_page_count = 1").run(writer).await.expect("set to the present size");
         let mut tx = store.db.begin("full").await.expect("begins");
         note(&mut tx, "first").await.expect("fits");
         let noise = sql("INSERT INTO upkeep (name, value) VALUES ('noise', hex(zeroblob($1)))");
         assert!(noise.bind(1_000_000_i64).run(&mut tx).await.is_err(), "it does not fit");
         assert!(note(&mut tx, "behind").await.is_err());
-        assert!(tx.commit_sized(Size::Small).await.is_err());
+        assert!(tx.commit_sized(size).await.is_err());
         sql("PRAGMA max_page_count = 1000000").run(writer).await.expect("there is room again");
     }
     let mut tx = store.db.begin("again").await.expect("begins");
     note(&mut tx, "again").await.expect("fits");
-    tx.commit().await.expect("commits");
+    tx.commit_sized(Size::Small).await.expect("commits");
     assert_eq!(notes(&store).await, ["again"]);
 }
 
