@@ -148,22 +148,19 @@ impl Held {
             self.within()?.prepare_cached("COMMIT")?.raw_execute()?;
             Ok(())
         };
-        HAS_CHECKPOINTED.set(false);
         let begun = Instant::now();
-        if size == Size::Any {
+        let paid_back_at = self.open.as_ref().map_or(begun, |it| it.paid_back_at);
+        if size == Size::Any || paid_back_at > begun + CREDIT {
             return waiting(commit);
         }
-        let owed = self.open.as_ref().map(|it| it.paid_back_at.saturating_duration_since(begun));
-        if owed.is_none_or(|time| time > CREDIT) {
-            return waiting(commit);
-        }
+        HAS_CHECKPOINTED.set(false);
         let committed = commit();
         let late = begun.elapsed().saturating_sub(QUICK_COMMIT);
         // A checkpoint has given the thread away.
         if !HAS_CHECKPOINTED.get()
             && let Some(open) = self.open.as_mut()
         {
-            open.paid_back_at = open.paid_back_at.max(begun) + late * PAYBACK;
+            open.paid_back_at = paid_back_at.max(begun) + late * PAYBACK;
         }
         committed
     }
