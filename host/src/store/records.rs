@@ -29,7 +29,7 @@ pub use commit::{
 };
 pub use lease::{End, HeldBack, Interrupted, LeaseFacts, LeaseVerdict};
 
-/// A body up to that size costs a transaction what a small one costs.
+/// Compressed bodies up to this size count alike where the size of a transaction is bounded.
 const SMALL_BODY_BYTES: usize = 16 << 10;
 
 /// All that one request commits, in one transaction.
@@ -152,7 +152,7 @@ impl BodyOf {
         }
     }
 
-    /// What a message with it costs a transaction, in messages with a small one.
+    /// How much a transaction writes for a message with this body: as much as for so many messages with small bodies.
     #[must_use]
     pub fn cost(&self) -> usize {
         match self {

@@ -30,9 +30,9 @@ const MAX_WAITING_REFUSALS: usize = 4_096;
 /// Samples that may wait to be recorded, and the bytes of one; more are counted and dropped.
 const MAX_WAITING_SAMPLES: usize = 256;
 const MAX_SAMPLE_BYTES: usize = 256 << 10;
-/// After so many groups of one in a row, the next group lets other tasks go first all the same: on one core nobody could ever
-/// join a group that does not.
-const LOOK_FOR_COMPANY: u32 = 8;
+/// Of groups of one send in a row, every eighth yields to other tasks first: on one core no other send could ever join a group
+/// that does not yield.
+const YIELD_EVERY: u32 = 8;
 /// Samples of a slot and an outcome that stay in the store.
 const SAMPLES_KEPT: u32 = 200;
 /// Each transaction for samples is one that sends do not get, so there are few.
@@ -169,9 +169,9 @@ async fn commits(
 ) {
     let mut turns = Turns::default();
     let mut refused = Vec::new();
-    let mut alone = 0_u32;
+    let mut lone_groups = 0_u32;
     loop {
-        let none_waits = turns.is_empty() && jobs.is_empty();
+        let was_idle = turns.is_empty() && jobs.is_empty();
         if turns.is_empty() {
             tokio::select! {
                 biased;
@@ -187,16 +187,16 @@ async fn commits(
             }
         }
         // The scheduler runs this task right behind the one that wakes it. What else is ready goes first, and
-        // its sends are in this group: each transaction writes and syncs some pages whatever is in it. A send that comes
-        // while nothing waits, after one that was alone, is taken to be alone, too: no other thread is woken for it.
-        if !none_waits || alone.is_multiple_of(LOOK_FOR_COMPANY) {
+        // its sends are in this group: each transaction writes and syncs some pages whatever is in it. After a
+        // group of one, a send that finds the queue empty is probably alone again, and the yield would only wake a thread.
+        if !was_idle || lone_groups.is_multiple_of(YIELD_EVERY) {
             let_others_run().await;
         }
         while let Ok(waiting) = jobs.try_recv() {
             turns.push(waiting);
         }
         let group = turns.next_group();
-        alone = if group.len() == 1 { alone.wrapping_add(1) } else { 0 };
+        lone_groups = if group.len() == 1 { lone_groups.wrapping_add(1) } else { 0 };
         if !group.is_empty() {
             metrics::histogram!("waxwing_commit_group_size").record(as_f64(group.len()));
             let due = first_due(&group, committing.clock.now());
@@ -315,7 +315,7 @@ fn first_due(group: &[Waiting], now: Timestamp) -> Option<Timestamp> {
     due.min()
 }
 
-/// What an item costs a transaction, in small messages.
+/// How much a transaction writes for an item: as much as for so many small messages.
 fn cost(item: &JobItem) -> usize {
     match item {
         JobItem::Message(message) => message.body.cost(),

@@ -43,7 +43,8 @@ impl Ticker {
                 if !state.has_guests() {
                     thread::park_timeout(IDLE_TICK);
                 }
-                // A guest that wakes this thread has a whole tick first; one that begins while it sleeps need not wake it.
+                // A guest that wakes this thread gets a whole tick before the epoch moves. A guest that starts during the sleep
+                // wakes no thread.
                 thread::sleep(TICK);
             }
         };

@@ -1,6 +1,6 @@
 //! A connection whose statements run on the thread that asks for them: no other thread is woken and none is waited
 //! for. Where a statement may wait for the disk or for another process, the runtime gives the thread's other
-//! work to another one; a small COMMIT keeps the thread while the disk is quick (decision 0034).
+//! work to another one. A small COMMIT on a quick disk is the exception (decision 0034).
 
 use std::cell::Cell;
 use std::path::Path;
@@ -26,20 +26,20 @@ const CONNECTION_WAIT: Duration = Duration::from_secs(30);
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// Statements that stay prepared.
 const PREPARED: usize = 256;
-/// A COMMIT that takes longer counts as holding up the other tasks of a thread that it keeps.
+/// How long the other tasks of a thread may wait for a COMMIT that keeps the thread. What a COMMIT takes beyond is its delay.
 const QUICK_COMMIT: Duration = Duration::from_millis(1);
-/// COMMITs may hold up other tasks in one part of so many of the time,
+/// After a delay, COMMITs give their threads away for so many times the delay, so delays take a fiftieth of the time at most.
 const PAYBACK: u32 = 50;
-/// and for 20 ms at a stretch: what takes this time to pay back.
+/// While no more than this is left of that time, COMMITs keep their threads: 20 ms of delay are free.
 const CREDIT: Duration = Duration::from_secs(1);
-/// Pages of the write-ahead log from which on it is copied into the file.
+/// Length of the write-ahead log, in pages, at which a COMMIT is followed by a checkpoint.
 pub const CHECKPOINT_PAGES: i32 = 4_000;
 
 thread_local! {
-    /// Whether the log was copied during the COMMIT of this thread. SQLite calls the hook with nothing else of ours.
+    /// Whether the last COMMIT on this thread was followed by a checkpoint. SQLite passes no state of ours to its hook.
     static HAS_CHECKPOINTED: Cell<bool> = const { Cell::new(false) };
 }
-/// Whether the last checkpoint failed: one line tells of many failures in a row.
+/// Whether the last checkpoint failed. Only the first failure in a row is logged.
 static CHECKPOINT_FAILS: AtomicBool = AtomicBool::new(false);
 
 /// One connection. Cheap to clone; whoever holds it is alone.
@@ -52,7 +52,7 @@ pub struct Inline {
 #[derive(Debug)]
 struct Open {
     connection: Connection,
-    /// When the time is paid back for which COMMITs have held up other tasks.
+    /// Until when COMMITs give their threads away to make up for delays, but for [`CREDIT`].
     paid_back_at: Instant,
 }
 
@@ -72,8 +72,9 @@ pub struct Held {
 /// How much a transaction has written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
-    /// What one message of ordinary size takes.
+    /// One message, whose body is small.
     Small,
+    /// Anything else.
     Any,
 }
 
@@ -93,7 +94,7 @@ impl Inline {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.execute_batch(pragmas)?;
         if let Access::Write = access {
-            // In the place of SQLite's own checkpoint, which would hold up the other tasks of a thread that a COMMIT keeps.
+            // Replaces SQLite's automatic checkpoint, which would run on a thread that a COMMIT keeps.
             connection.wal_hook(Some(|log, pages| {
                 checkpoint(log, pages);
                 Ok(())
@@ -142,7 +143,8 @@ impl Held {
         Ok(())
     }
 
-    /// Commits, which waits for the disk. Where the disk is quick, a small transaction keeps its thread meanwhile.
+    /// Commits and waits for the disk. Meanwhile another thread runs the other tasks of this thread, unless the transaction
+    /// is small and the disk has been quick.
     pub fn commit(mut self, size: Size) -> Result<(), DriverError> {
         let commit = || -> Result<(), DriverError> {
             self.within()?.prepare_cached("COMMIT")?.raw_execute()?;
@@ -156,7 +158,7 @@ impl Held {
         HAS_CHECKPOINTED.set(false);
         let committed = commit();
         let late = begun.elapsed().saturating_sub(QUICK_COMMIT);
-        // A checkpoint has given the thread away.
+        // A checkpoint takes most of the time of its COMMIT, and has delayed nobody: it gives the thread away.
         if !HAS_CHECKPOINTED.get()
             && let Some(open) = self.open.as_mut()
         {
@@ -195,8 +197,8 @@ impl Drop for Held {
     }
 }
 
-/// Copies the log into the file once it is long. The COMMIT before it is durable already, so that a failure is none of its
-/// own: the next COMMIT tries again.
+/// Runs a checkpoint once the write-ahead log is long. The COMMIT before it is durable already, so a failed checkpoint does
+/// not fail the COMMIT.
 fn checkpoint(log: &Wal, pages: i32) {
     if pages < CHECKPOINT_PAGES {
         return;
@@ -207,7 +209,7 @@ fn checkpoint(log: &Wal, pages: i32) {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {}
         Err(error) => {
             if !CHECKPOINT_FAILS.swap(true, Ordering::Relaxed) {
-                tracing::warn!(%error, "cannot copy the log of the database into its file; trying again at each commit, the log grows");
+                tracing::warn!(%error, "checkpoint of the database failed; its write-ahead log grows until a checkpoint succeeds, which each commit tries");
             }
         }
     }

@@ -47,7 +47,7 @@ async fn samples_that_wait_at_the_end_are_recorded_as_many_as_are_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn sends_share_transactions_again_after_one_that_was_alone_for_long() {
+async fn sends_share_transactions_again_after_many_lone_sends() {
     const SENDERS: usize = 16;
     const SENDS: usize = 50;
     let (store, _directory) = store().await;

@@ -65,7 +65,7 @@ async fn gives_its_thread_away(store: &Store, size: Size) -> bool {
     let (looked_at, told) = (Arc::clone(&others), Arc::clone(&seen));
     let slow_disk = move || {
         let begun = Instant::now();
-        while !looked_at.load(Ordering::SeqCst) && begun.elapsed() < Duration::from_millis(200) {
+        while !looked_at.load(Ordering::SeqCst) && begun.elapsed() < Duration::from_millis(500) {
             std::thread::sleep(Duration::from_millis(1));
         }
         told.store(looked_at.load(Ordering::SeqCst), Ordering::SeqCst);
@@ -74,7 +74,7 @@ async fn gives_its_thread_away(store: &Store, size: Size) -> bool {
     let held = store.db.writer.hold().await.expect("free");
     held.connection().expect("open").commit_hook(Some(slow_disk)).expect("set");
     drop(held);
-    // The task may be on a thread that has given its work away.
+    // Behind `block_in_place` a task is on a thread that is no worker of the runtime any more. A yield brings it back to one.
     tokio::task::yield_now().await;
     let other = tokio::spawn(async move { others.store(true, Ordering::SeqCst) });
     let mut tx = store.db.begin("slow").await.expect("begins");
